@@ -195,6 +195,16 @@ def start(
     )
 
 
+def first_line(process: subprocess.Popen[bytes] | Fork, log: Path) -> bytes:
+    """What a server says first. One that ends before it has failed: its log says why."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        status = process.wait(patience(30))
+        raise AssertionError(f"it ended early with status {status}:\n{log.read_text('utf-8')[-4000:]}")
+    return line
+
+
 def start_in_terminal(
     command: Sequence[str], terminal: int, *, cwd: str | Path, env: Mapping[str, str]
 ) -> Fork | None:

@@ -12,10 +12,8 @@ stored.
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -28,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.testing.pace import patience
+from tests.ports import KeptPort
 
 READY_SECONDS = 40.0
 """A loaded machine is slow; who waits longer waits for nothing."""
@@ -55,21 +54,6 @@ def binary() -> str:
     return found
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """One that nobody listens on, below those that outgoing connections are given."""
-    for _ in range(200):
-        port = random.randrange(10_000, 30_000)
-        with socket.socket() as probe:
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                if error.errno != 98:  # not taken: the address is in another namespace, and cannot be tried
-                    return port
-                continue
-            return port
-    raise OSError("no free port was found")
-
-
 @dataclass
 class Server:
     """One server and its process, which can be ended and begun again with the same ports and store."""
@@ -80,6 +64,7 @@ class Server:
     port: int
     route: int
     monitor: int
+    kept_ports: Sequence[KeptPort] = field(repr=False)
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -264,8 +249,9 @@ def _started_once(folder: Path, places: Sequence[Place], *, sync: str, more: str
 def _configured(folder: Path, number: int, place: Place) -> Server:
     home = folder / f"n{number}"
     home.mkdir(parents=True)
-    port, route, monitor = (free_port(place.host) for _ in range(3))
-    return Server(f"n{number}", home, place, port, route, monitor)
+    kept_ports = [KeptPort(place.host) for _ in range(3)]
+    port, route, monitor = (kept_port.number for kept_port in kept_ports)
+    return Server(f"n{number}", home, place, port, route, monitor, kept_ports)
 
 
 def _write_config(server: Server, servers: Servers, *, sync: str, more: str) -> None:

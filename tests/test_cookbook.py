@@ -12,7 +12,6 @@ import os
 import re
 import select
 import shlex
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ import pytest
 
 from dragoman.testing.pace import patience
 from tests.forks import DRAGOMAN, interpreter
+from tests.ports import KeptPort
 from tests.test_docs import PRINTS, blocks
 from tests.together import SideBySide
 
@@ -191,13 +191,9 @@ def running(command: str, folder: Path, ours: dict[str, str], until: str) -> Ite
             process.communicate(timeout=patience(30))
 
 
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return str(free.getsockname()[1])
-
-
 def test_a_script_follows_a_session_of_a_hub(tmp_path: Path) -> None:
-    ours, port = variables(tmp_path), free_port()
+    ours, kept_port = variables(tmp_path), KeptPort()
+    port = str(kept_port.number)
     (tmp_path / "follow.py").write_text(code("Follow a hub session", "python").replace("8765", port))
 
     def shell(command: str) -> None:
@@ -212,7 +208,8 @@ def test_a_script_follows_a_session_of_a_hub(tmp_path: Path) -> None:
 
 
 def test_any_agent_answers_a_client_of_openai(tmp_path: Path) -> None:
-    ours, port = variables(tmp_path), free_port()
+    ours, kept_port = variables(tmp_path), KeptPort()
+    port = str(kept_port.number)
     server = code("A bot on the OpenAI door", "sh").strip().replace("8766", port)
     with running(server, tmp_path, ours, "token") as said:
         token = re.findall(r"[\w-]{24,}", said)[-1]

@@ -225,6 +225,20 @@ def test_a_signal_to_a_fork_of_our_own_that_has_ended_by_itself_goes_to_nobody(
 
 
 @pytest.mark.parametrize("is_there", [True, False])
+def test_a_server_that_ends_before_its_first_line_fails_with_its_errors(
+    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    monkeypatch.setattr(forks, "ADDRESS", server.address if is_there else str(tmp_path / "nobody"))
+    command = [sys.executable, "-c", "import sys; sys.exit('no room')"]
+    with (tmp_path / "log").open("wb") as log:
+        process = forks.start(command, cwd=tmp_path, env={}, stderr=log.fileno())
+    with pytest.raises(AssertionError, match="ended early with status 1:\nno room"):
+        forks.first_line(process, tmp_path / "log")
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
 def test_the_errors_of_a_fork_of_our_own_can_go_nowhere(
     server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:

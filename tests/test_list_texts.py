@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-TOOLS = Path(__file__).parents[1] / "tools"
+ROOT = Path(__file__).parents[1]
+TOOLS = ROOT / "tools"
+ROW = re.compile(r"^\| (.+) \| (.+) \| `([^`|]+)` \|$", re.MULTILINE)
+"""A text before, the same text now, and its file, in a table of `docs/voice.md`."""
 
 
 @pytest.fixture
@@ -55,3 +59,14 @@ html`<p class="faint">Nothing is waiting for you</p>`;
 def test_the_house_has_texts_in_every_box_with_a_face(texts: Any) -> None:
     for place in ("packages/app/src", "packages/hub/web/src", "packages/local/src", "vscode/src"):
         assert any(True for path in texts.files([place]) for _ in texts.texts_of(path)), place
+
+
+def test_the_fifty_texts_of_the_voice_page_are_still_in_their_files(texts: Any) -> None:
+    rows = ROW.findall((ROOT / "docs/voice.md").read_text("utf-8"))
+    shown = {
+        place: {text.text.replace("`", "") for text in texts.texts_of(ROOT / place)} for *_, place in rows
+    }
+    assert len(rows) == 50
+    for before, after, place in rows:
+        assert after.replace("`", "") in shown[place], f"{place} no longer says: {after}"
+        assert before.replace("`", "") not in shown[place], f"{place} says again: {before}"

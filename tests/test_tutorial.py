@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
+from tests.ports import KeptPort
 from tests.test_docs import installs
 from tests.wheel_environment import environment, shared_folder, variables
 
@@ -41,12 +41,11 @@ class Reader:
         self.folder = folder
         self._variables = environment_variables
         self._output = ""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = str(free.getsockname()[1])
+        self._port = KeptPort()
 
     def read(self, page: str) -> None:
         """Do each step of a page."""
-        text = (TUTORIAL / f"{page}.md").read_text("utf-8").replace(PORT, self._port)
+        text = (TUTORIAL / f"{page}.md").read_text("utf-8").replace(PORT, str(self._port.number))
         with ExitStack() as background:
             for step in STEP.finditer(text):
                 place = f"{page}.md:{text.count(chr(10), 0, step.start('text'))}"

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.testing.pace import patience
-from tests.forks import Fork, start
+from tests.forks import Fork, first_line, start
 from tests.hostile.raw_client import Person, RawClient, first_for_good
 from tests.hostile.tricks import COPY_OF_REPOSITORY, SECRET, Heard, Rule, Trick, Turn, spelled, spelled_steps
-from tests.nats_servers import free_port
+from tests.ports import KeptPort
 
 AGENT = Path(__file__).with_name("raw_agent.py")
 AT_ONCE = 6
@@ -48,7 +48,8 @@ class HostileHub:
         self.base = folder.resolve()
         self.home = self.base / "home"
         self.tricks = tricks
-        self.port = free_port()
+        self._kept_port = KeptPort()
+        self.port = self._kept_port.number
         self.token = ""
         self.process: subprocess.Popen[bytes] | Fork | None = None
         self._shared: dict[str, RawClient] = {}
@@ -103,9 +104,7 @@ class HostileHub:
         words = ["--listen", f"127.0.0.1:{self.port}", "--config", str(self.base / "hub.toml"), "--json"]
         command = [sys.executable, "-m", "dragoman", "hub", *words]
         self.process = start(command, cwd=self.base, env=env, stderr=self._log.fileno())
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, (self.base / "log").read_text()
+        line = first_line(self.process, self.base / "log")
         self.token = json.loads(line)["token"] or self.token
 
     def stop(self, how: int = signal.SIGTERM) -> None:

@@ -22,6 +22,7 @@ from dragoman import AgentHandle, Client, Limits, Session, connect
 from dragoman.errors import CallFailed, DragomanError
 from dragoman.schema.v1 import ClientCapabilities, ReadTextFileRequest, ReadTextFileResponse
 from dragoman.sdk.official.adapter import adapt
+from dragoman.testing.pace import patience
 from tests.forks import forked
 from tests.interop.programs import ROOT
 
@@ -246,7 +247,7 @@ async def test_a_client_that_does_not_answer_is_waited_for_as_long_as_the_limits
     for name in ("create", "output", "release", "wait_for_exit", "kill"):
         client.handlers.add(f"terminal/{name}", hang)
 
-    limits = Limits(call_seconds=0.05)
+    limits = Limits(call_seconds=patience(0.2))  # which other calls need, too
     async with connect(adapt(Echo(play)), client=client, limits=limits) as agent:
         session = await agent.new_session(cwd="/tmp")
         assert (await session.prompt("go")).text == "too late"

@@ -91,13 +91,13 @@ class Rewinds:
     failures: list[str] = field(default_factory=list)
 
     def run(self, count: int, *, typed: float = 0.05) -> None:
-        """That many; `typed` is the share before which a person has written something."""
+        """Until that many were undone; `typed` is the share before which a person has written something."""
         addresses = self._addresses()
         turns = sorted(self.lab.states)
-        for number in range(count):
+        while self.counts["undone"] < count:
             place = self.chance.pick(turns)
             if self.chance.happens(typed):
-                self._typed_line(addresses[place], number)
+                self._typed_line(addresses[place], self.counts["rewinds"])
             self._once(place, addresses[place])
 
     def _addresses(self) -> dict[tuple[int, int], tuple[str, int]]:

@@ -39,6 +39,7 @@ OBSERVE: dict[str, dict[str, Any]] = {
     "_dragoman/hub/progress": {"sessionIds": ["$VICTIM"]},
     "_dragoman/hub/files": {"sessionId": "$VICTIM", "pattern": "n"},
     "_dragoman/hub/file": {"sessionId": "$VICTIM", "path": "$FOLDER/notes"},
+    "_dragoman/hub/blame": {"sessionId": "$VICTIM", "path": "$FOLDER/notes"},
     "_dragoman/hub/terminal": {"sessionId": "$VICTIM", "terminalId": "1"},
     "_dragoman/hub/changes": {"sessionId": "$VICTIM"},
 }

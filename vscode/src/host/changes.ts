@@ -23,7 +23,7 @@ export async function openChanges(hub: HubModel, documents: TextDocuments, sessi
   const words = [
     files.length ? "" : "The last turn changed no files.",
     rest ? `${rest} ${rest === 1 ? "file is" : "files are"} not shown: binary, or too large.` : "",
-    others.length ? `${others.length} more files changed in the meantime, by other programs or people.` : "",
+    others.length ? `${others.length} more files changed during the turn, by other programs or people.` : "",
     ...notes,
   ].filter(Boolean);
   if (words.length) void vscode.window.showInformationMessage(words.join(" "));

@@ -15,7 +15,7 @@ export async function askTarget(access: HubAccess): Promise<Target | undefined> 
   const local = isTrusted ? await localHub().catch(() => "") : ""; // without the program there is still the other way
   const items = [
     ...(local ? [{ label: "$(vm) The hub of this machine", description: local, way: "local" as const }] : []),
-    { label: "$(globe) Another hub…", description: "its address and a token", way: "other" as const },
+    { label: "$(globe) Another hub…", description: "enter its address and a token", way: "other" as const },
     ...(isTrusted && !local ? [{ label: "$(play) Start a local hub…", description: `${program()} hub`, way: "start" as const }] : []),
   ];
   const choice = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { title: "Connect to a hub" });
@@ -42,7 +42,7 @@ async function askLocalToken(access: HubAccess, origin: string): Promise<Target 
     { label: "$(add) Create a token for this editor", description: `${program()} hub token add`, way: "make" as const },
     { label: "$(edit) Type a token", way: "type" as const },
   ];
-  const choice = await vscode.window.showQuickPick(items, { title: `A token for ${origin}` });
+  const choice = await vscode.window.showQuickPick(items, { title: `Choose a token for ${origin}` });
   if (!choice) return undefined;
   const token = choice.way === "known" ? known : choice.way === "make" ? await makeToken() : await askToken(origin);
   return token ? { origin, token } : undefined;
@@ -50,7 +50,7 @@ async function askLocalToken(access: HubAccess, origin: string): Promise<Target 
 
 async function askOther(access: HubAccess): Promise<Target | undefined> {
   const text = await vscode.window.showInputBox({
-    title: "The address of the hub",
+    title: "Enter the address of the hub",
     value: access.origin,
     prompt: "https://hub.example/, or the link that “dragoman hub --link” prints",
     ignoreFocusOut: true,
@@ -65,13 +65,13 @@ async function askOther(access: HubAccess): Promise<Target | undefined> {
 /** A token in clear text over a network is everybody's. */
 async function isAccepted(origin: string): Promise<boolean> {
   if (isSafe(origin)) return true;
-  const detail = `${origin} is not on this machine and does not use TLS: people on the network can read the token and use it. For safe ways, run “dragoman hub reach”.`;
+  const detail = `${origin} is on another machine and does not use TLS, so anybody on the network can read your token and use it. To see safe ways: “dragoman hub reach”.`;
   return (await vscode.window.showWarningMessage("Send the token in clear text?", { modal: true, detail }, "Send it")) === "Send it";
 }
 
 async function askToken(origin: string): Promise<string> {
   const token = await vscode.window.showInputBox({
-    title: `A token for ${origin}`,
+    title: `Enter a token for ${origin}`,
     prompt: "Create a token on the hub's machine: “dragoman hub token add NAME”. VS Code keeps it in its secret storage.",
     password: true,
     ignoreFocusOut: true,

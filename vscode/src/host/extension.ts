@@ -121,7 +121,7 @@ class Extension {
   }
 
   private async openSession(): Promise<void> {
-    const session = await pickSession(this.hub, { title: "Open a session" });
+    const session = await pickSession(this.hub, { title: "Choose a session to open" });
     if (session) await this.view.revealSession(session.sessionId);
   }
 
@@ -135,16 +135,16 @@ class Extension {
   private async openChanges(argument: unknown): Promise<void> {
     const isIdle = ({ state }: SessionInfo): boolean => state === "idle" || state === "failed" || state === "closed";
     const known = typeof argument === "string" ? this.hub.session(argument) : undefined;
-    const session = known ?? (await pickSession(this.hub, { title: "Changes of the last turn", fits: isIdle }));
+    const session = known ?? (await pickSession(this.hub, { title: "Choose a session to see its last changes", fits: isIdle }));
     if (session) await openChanges(this.hub, this.documents, session);
   }
 
   private async sendSelection(): Promise<void> {
     this.need("prompt");
     const editor = vscode.window.activeTextEditor;
-    if (!editor || editor.selection.isEmpty) return void vscode.window.showInformationMessage("Select something in an editor first.");
+    if (!editor || editor.selection.isEmpty) return void vscode.window.showInformationMessage("No text is selected. Select some lines in an editor first.");
     const { document, selection } = editor;
-    const session = await pickSession(this.hub, { title: "Send the selection to", offerNew: true });
+    const session = await pickSession(this.hub, { title: "Choose a session for the selection", offerNew: true });
     if (session === undefined) return;
     const words = await vscode.window.showInputBox({ title: "What should the agent do with the selection?", prompt: "Sent with the selection, after the running turn", ignoreFocusOut: true });
     if (words === undefined) return;
@@ -159,7 +159,7 @@ class Extension {
     this.need("prompt");
     const isBusy = ({ state }: SessionInfo): boolean => state === "running" || state === "waiting";
     const busy = this.hub.sessions.filter(isBusy);
-    const session = busy.length === 1 ? busy[0] : await pickSession(this.hub, { title: "Stop a turn", fits: isBusy });
+    const session = busy.length === 1 ? busy[0] : await pickSession(this.hub, { title: "Choose a turn to stop", fits: isBusy });
     if (session) this.hub.stopTurn(session.sessionId);
   }
 

@@ -55,7 +55,7 @@ export class ViewPipe {
       hub.onclose = ({ reason }) => this.end(id, reason || "the connection was lost");
     } catch (error) {
       const isRefused = error instanceof Refused;
-      const reason = isRefused ? error.message : "the hub cannot be reached";
+      const reason = isRefused ? error.message : "can't reach the hub";
       this.options.send({ kind: isRefused ? "refused" : "closed", socket: id, reason });
     } finally {
       this.opening.delete(id);
@@ -68,7 +68,7 @@ export class ViewPipe {
     socket.waiting += data.length;
     if (socket.waiting > MOST_WAITING) {
       socket.hub.close();
-      return this.end(id, "the view could not keep up");
+      return this.end(id, "the view was too slow to show all messages");
     }
     const text = socket.greeting === undefined || this.options.isTrusted() ? data : withoutScopes(socket, data);
     this.options.send({ kind: "frame", socket: id, text });

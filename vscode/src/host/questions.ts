@@ -47,8 +47,8 @@ async function showCall(documents: TextDocuments, asked: Asked, call: ToolCall):
   const announced = (call.content ?? []).filter((part) => part.type === "diff").map(({ path = "", oldText, newText }) => ({ path, old: oldText ?? "", new: newText }));
   const changes = asked.act ? (asked.act.changes ?? []).filter((change) => change.new !== undefined) : announced;
   const pairs = changes.map((change) => ({ before: documents.add(change.path, change.old ?? ""), after: documents.add(change.path, change.new ?? "") }));
-  if (pairs.length) return showDifferences(`Waits for you: ${labelOf(asked)}`, pairs);
-  const uri = documents.add(commandIn(asked, call) ? "Waits for you.sh" : "Waits for you.txt", describe(asked, call));
+  if (pairs.length) return showDifferences(`Open question: ${labelOf(asked)}`, pairs);
+  const uri = documents.add(commandIn(asked, call) ? "Open question.sh" : "Open question.txt", describe(asked, call));
   await vscode.window.showTextDocument(uri, { preview: true, preserveFocus: true });
 }
 
@@ -56,7 +56,7 @@ async function showCall(documents: TextDocuments, asked: Asked, call: ToolCall):
 export function describe(asked: Asked, call: ToolCall): string {
   const command = commandIn(asked, call);
   const cwd = asked.act?.folder ?? cwdOf(call.rawInput);
-  const comments = [headingOf(asked), asked.act ? `the agent calls it “${titleOf(asked)}”` : "", originOf(asked), cwd ? `in ${cwd}` : "", ...judged(asked), ...risksOf(asked)].filter(Boolean);
+  const comments = [headingOf(asked), asked.act ? `title from the agent: “${titleOf(asked)}”` : "", originOf(asked), cwd ? `in ${cwd}` : "", ...judged(asked), ...risksOf(asked)].filter(Boolean);
   const body = command || texts(call) || (call.rawInput === undefined ? "The agent gave no details." : JSON.stringify(call.rawInput, null, 2));
   return [...comments.map((line) => `# ${plain(line, "exact line")}`), "", ...body.split("\n").map((line) => plain(line, "exact line")), ""].join("\n");
 }
@@ -77,10 +77,10 @@ function judged({ act }: Asked): string[] {
   return [
     ...(act.variables ?? []).map((variable) => `with ${variable}`),
     ...(act.places ?? []).map(({ path, isOutside }) => `${path}${isOutside ? " (outside the session)" : ""}`),
-    ...changes.map(({ path }) => `what would be in ${path} is not known`),
+    ...changes.map(({ path }) => `the new content of ${path} is unknown`),
     ...(act.input ?? []).map(({ name, text }) => `${name || "input"}: ${text}`),
-    ...(act.unknownTexts ?? []).map((text) => `it also says: ${text}`),
-    ...(act.doubts ?? []).map((doubt) => `take care: ${doubt}`),
+    ...(act.unknownTexts ?? []).map((text) => `further text: ${text}`),
+    ...(act.doubts ?? []).map((doubt) => `caution: ${doubt}`),
     act.always ?? "",
   ];
 }
@@ -108,7 +108,7 @@ function chooseOption(hub: HubModel, asked: Asked, call: ToolCall, wish: Wish): 
   return new Promise((resolve) => {
     const listener = hub.onChange(() => {
       if (hub.isOpen(asked)) return;
-      vscode.window.setStatusBarMessage("Dragoman: somebody else answered this question, or the turn is over.", 6000);
+      vscode.window.setStatusBarMessage("Dragoman: this question is closed. It was answered elsewhere, or its turn has ended.", 6000);
       pick.hide();
     });
     pick.onDidAccept(() => {

@@ -25,7 +25,7 @@ export async function pickSession(hub: HubModel, options: { title: string; fits?
   const isHere = (session: SessionInfo): boolean => folders.includes(session.cwd);
   const sessions = hub.sessions.filter((session) => options.fits?.(session) ?? session.state !== "archived");
   if (!sessions.length && !options.offerNew) {
-    void vscode.window.showInformationMessage(`${options.title}: no such session.`);
+    void vscode.window.showInformationMessage("No session fits this command.");
     return undefined;
   }
   const items = [...sessions.filter(isHere), ...sessions.filter((session) => !isHere(session))].map((session) => ({
@@ -48,8 +48,8 @@ export async function newSession(hub: HubModel): Promise<string | undefined> {
 
 async function pickFolder(): Promise<string | undefined> {
   const folders = workspaceFolders();
-  if (folders.length > 1) return vscode.window.showQuickPick(folders, { title: "The folder of the new session" });
-  if (!folders.length) void vscode.window.showWarningMessage("A session needs a folder on the hub's machine. Open one, or start the session in the view and choose another folder.");
+  if (folders.length > 1) return vscode.window.showQuickPick(folders, { title: "Choose a folder for the new session" });
+  if (!folders.length) void vscode.window.showWarningMessage("A session needs a folder on the hub's machine. Open such a folder, or start the session in the view and choose another folder there.");
   return folders[0];
 }
 
@@ -58,7 +58,7 @@ async function pickAgent(hub: HubModel): Promise<string | undefined> {
   const isDefault = (name: string): boolean => name === hub.defaultAgent;
   const agents = [...hub.agents].sort((first, second) => Number(isDefault(second.name)) - Number(isDefault(first.name)));
   const items = agents.map((agent) => ({ label: plain(agent.title || agent.name, "line"), description: plain(agent.description ?? "", "line"), name: agent.name }));
-  return (await vscode.window.showQuickPick(items, { title: "The agent of the new session" }))?.name;
+  return (await vscode.window.showQuickPick(items, { title: "Choose an agent for the new session" }))?.name;
 }
 
 /** What somebody says about a selection: their words, the lines, and a link to the file, which every agent takes. */
@@ -67,7 +67,7 @@ export function selectionPrompt(words: string, document: vscode.TextDocument, se
   const place = `${vscode.workspace.asRelativePath(document.uri)}:${first}${last > first ? `-${last}` : ""}`;
   const text = document.getText(selection);
   const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
-  const quoted = text.length > LONGEST ? `${place} (too long to be copied here)` : `${place}\n\n${fence}${document.languageId}\n${text.replace(/\n?$/, "\n")}${fence}`;
+  const quoted = text.length > LONGEST ? `${place} (too long to copy)` : `${place}\n\n${fence}${document.languageId}\n${text.replace(/\n?$/, "\n")}${fence}`;
   const link = { type: "resource_link", uri: document.uri.toString(), name: basename(document.uri.path), description: `lines ${first} to ${last}` };
   const said: ContentBlock = { type: "text", text: words ? `${words}\n\n${quoted}` : quoted };
   return document.uri.scheme === "file" ? [said, link] : [said];

@@ -87,7 +87,7 @@ window.addEventListener("message", ({ data }: MessageEvent<HostMessage>) => {
       otherwise.get(data.request)?.();
       return void otherwise.delete(data.request);
     case "reconnect":
-      return page ? restart(page) : door.closeAll("the hub has changed");
+      return page ? restart(page) : door.closeAll("you chose another hub");
     default:
       door.receive(data);
   }
@@ -95,7 +95,7 @@ window.addEventListener("message", ({ data }: MessageEvent<HostMessage>) => {
 
 /** After a refusal nothing is tried again until somebody has connected. */
 function restart(app: App): void {
-  door.closeAll("the hub has changed");
+  door.closeAll("you chose another hub");
   app.connection.stop();
   app.connection.start();
 }

@@ -1,1 +1,1 @@
-"""The `dragoman` command: run, chat, agents, and the doors for MCP and the OpenAI API."""
+"""The `dragoman` command: run, chat, agents, and servers for MCP and the OpenAI API."""

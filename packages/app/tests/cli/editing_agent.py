@@ -1,9 +1,12 @@
-"""An agent on raw lines that edits a file as its prompt says, `PATH: TEXT`: it asks and announces it."""
+"""An agent on raw lines that edits files as the lines of its prompt say, `PATH: TEXT`: it asks and announces
+each edit. `$ COMMAND` runs a command.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,9 +36,26 @@ def receive() -> dict[str, Any]:
     return frame
 
 
-def edit(session: str, prompt: str) -> None:
+def work(session: str, prompt: str) -> None:
+    for number, line in enumerate(prompt.splitlines(), 1):
+        if line.startswith("$ "):
+            run(session, line[2:], f"run-{number}")
+        else:
+            edit(session, line, number)
+
+
+def run(session: str, command: str, call: str) -> None:
+    update = {"toolCallId": call, "title": command, "kind": "execute", "status": "in_progress"}
+    params = {"sessionId": session, "update": {"sessionUpdate": "tool_call", **update}}
+    send(method="session/update", params=params)
+    subprocess.run(command, shell=True, check=True)
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"}
+    send(method="session/update", params={"sessionId": session, "update": update})
+
+
+def edit(session: str, prompt: str, number: int) -> None:
     name, _, text = prompt.partition(": ")
-    path, call = Path.cwd() / name, f"call-{name}"
+    path, call = Path.cwd() / name, f"call-{name}" + (f"-{number}" if number > 1 else "")
     old = path.read_text() if path.exists() else ""
     new = f"{old}{text}\n"
     thought = {
@@ -72,7 +92,7 @@ def main() -> None:
             session = "edits" if name == "work" else f"edits-{name}"
             result = {"sessionId": session, "configOptions": [MODEL]}
         elif frame.get("method") == "session/prompt":
-            edit(frame["params"]["sessionId"], frame["params"]["prompt"][-1]["text"])
+            work(frame["params"]["sessionId"], frame["params"]["prompt"][-1]["text"])
             result = {"stopReason": "end_turn"}
         if "id" in frame and "method" in frame:
             send(id=frame["id"], result=result)

@@ -103,6 +103,8 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman attest HEAD~1 --format note --write": Shows("git can't read HEAD~1", 1),
     "dragoman rewind --to 3 --dry-run": Shows("no turn is remembered in ", 1),
     "dragoman rewind --to 3": Shows("no turn is remembered in ", 1),
+    "dragoman rewind --to 3 --steps": Shows("no turn is remembered in ", 1),
+    "dragoman rewind --to 3 --step 2": Shows("no turn is remembered in ", 1),
     "dragoman rewind SESSION --to 1": Shows("no session matches 'SESSION'", 1),
     "dragoman rewind --undo": Shows("no rewind to undo in ", 1),
     "dragoman fork": Shows("no turn is remembered in ", 1),

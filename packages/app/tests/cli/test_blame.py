@@ -36,6 +36,7 @@ def test_blame_tells_prompt_agent_call_and_answer_of_each_line(tmp_path: Path) -
         "model": "acme/large-2",
         "tool_call": "call-a.py",
         "approved_by": "Allow it once",
+        "approver": None,
     }
     assert (later["line"], later["turn"], later["prompt"]) == (4, 2, "a.py: made = 3")
     assert [line["line"] for line in stage.blame("a.py", "--lines", "2,3")] == [2, 3]

@@ -338,7 +338,7 @@ def test_all_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows = capsys.readouterr().out.splitlines()
     names = [row.split()[0] for row in rows]
     assert names == sorted(names)
-    assert {"team/ours", "python/eval", "text/mixed-line-ends", "secrets/aws-key", "go/built-sql"} <= set(
+    assert {"team/ours", "python/eval", "text/mixed-line-ends", "secrets/hardcoded", "go/built-sql"} <= set(
         names
     )
 

@@ -56,6 +56,49 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
     assert [line["by"] for line in stage.blame("a.py")] == ["unknown", "agent", "agent", "person"]
 
 
+def test_files_go_back_to_before_one_step_of_a_turn(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    first, second, made = (stage.folder / name for name in ("a.py", "b.py", "made.txt"))
+    first.write_text("was = 0\n")
+    first.chmod(0o755)
+    stage.turn("a.py: one = 1\nb.py: two = 2\n$ echo made > made.txt\na.py: three = 3")
+    after = first.read_text()
+    listed = stage.command("rewind", "--to", "1", "--steps", "--json")
+    steps = json.loads(listed.stdout)["steps"]
+    assert [(step["number"], step["title"]) for step in steps] == [
+        (1, "Edit a.py"),
+        (2, "Edit b.py"),
+        (3, "Edit a.py"),
+    ]
+    assert steps[2]["paths"] == [str(first)]
+    assert "   2  Edit b.py" in stage.command("rewind", "--to", "1", "--steps").stdout
+    for words, told in (
+        (("--to", "1", "--step", "4"), "has no step 4"),
+        (("--to", "1", "--step", "0"), "has no step 0"),
+        (("--step", "1"), "use --to TURN"),
+        (("--undo", "--step", "1"), "leave the steps out"),
+        (("--to", "1", "--step", "1", "--conversation"), "whole turns"),
+    ):
+        refused = stage.command("rewind", *words)
+        assert refused.returncode in (1, 2)
+        assert told in refused.stderr
+    assert stage.command("rewind", "--to", "1", "--step", "3", "--dry-run").returncode == 0
+    assert first.read_text() == after
+    done = stage.command("rewind", "--to", "1", "--step", "3")
+    assert (done.returncode, first.read_text()) == (0, "was = 0\none = 1\n")
+    assert "is as it was before step 3 of turn 1: 1 files" in done.stdout
+    assert stage.command("rewind", "--to", "1", "--step", "2").returncode == 0
+    assert (first.read_text(), second.exists()) == ("was = 0\none = 1\n", False)
+    assert (made.read_text(), first.stat().st_mode & 0o777) == ("made\n", 0o755)  # no step made it
+    assert stage.command("rewind", "--undo").returncode == 0
+    assert second.read_text() == "two = 2\n"
+    assert stage.command("rewind", "--undo").returncode == 0
+    assert first.read_text() == after
+    first.write_text(f"{after}typed = 4\n")
+    refused = stage.command("rewind", "--to", "1", "--step", "1")
+    assert (refused.returncode, first.read_text()) == (1, f"{after}typed = 4\n")
+
+
 def test_the_agent_is_told_once_that_its_files_were_put_back(tmp_path: Path) -> None:
     stage = MemoryStage(tmp_path)
     stage.turn("a.py: made = 1")

@@ -33,13 +33,13 @@ _AGENT_V2: dict[str, tuple[str, ...]] = {
 _CLIENT: dict[str, tuple[str, ...]] = {"ELIC": ("elicitation",), "TERM": ("terminal",)}
 
 WITHOUT: frozenset[str] = frozenset({"LOAD-10", "DEL-06", "ELIC-01"})
-"""Requirements that are about not having the capability."""
+"""Requirements about a missing capability."""
 
 GONE: frozenset[str] = frozenset({"LOAD", "MODE", "FS", "TERM"})
 """Areas that version 2 does not have."""
 
 STAY: frozenset[str] = frozenset({"FS-01", "TERM-01"})
-"""That what was not lent is not used holds in every version."""
+"""Requirements about unadvertised capabilities, which apply in every version."""
 
 REMOTE = frozenset({"HTTP", "WS"})
 
@@ -66,7 +66,7 @@ NO_METHOD = -32601
 
 
 def why_not_applicable(requirement: Requirement, conversations: list[Conversation], side: Side) -> str:
-    """Empty if it applies: to one of the conversations is enough."""
+    """Return why a requirement does not apply; empty if it applies to one of the conversations."""
     if requirement.area in REMOTE and side != "server" and conversations:
         return "the peer was reached over stdio"
     greeted_conversations = [
@@ -96,7 +96,7 @@ def _why_not(requirement: Requirement, conversation: Conversation, side: Side) -
 
 
 def why_not_exercised(requirement: Requirement, conversations: list[Conversation], side: Side) -> str:
-    """Why nothing good about a requirement can be known, whatever a rule says; empty if it can.
+    """Return why a requirement can't be tested at all; empty if it can.
 
     An agent that opens no session, or does not know the method, keeps many rules by doing nothing.
     """

@@ -28,12 +28,12 @@ class ObservedToolCall(Struct, kw_only=True):
     session: str
     id: str
     is_replayed: bool
-    """Whether it was told while the session was being loaded or resumed."""
+    """Whether it was sent while the session was being loaded or resumed."""
     frames: list[Frame]
     """Its updates, in order."""
 
     def statuses(self) -> list[tuple[Frame, str]]:
-        """Its statuses, the beginning of an announced call included."""
+        """Its statuses, with the first of an announced call."""
         statuses = []
         for frame in self.frames:
             status = update_of(frame).get("status")
@@ -44,19 +44,19 @@ class ObservedToolCall(Struct, kw_only=True):
         return statuses
 
     def ending(self) -> Frame | None:
-        """The first update that says that it is over."""
+        """The first update with its end."""
         return next((frame for frame, status in self.statuses() if status in ENDED), None)
 
 
 class PermissionExchange(Struct, frozen=True):
-    """A request for permission."""
+    """A permission request."""
 
     exchange: Exchange
     session: str
     call: str
-    """The id of the tool call it is about, if it is about one."""
+    """The id of its tool call, if there is one."""
     call_update: JsonObject
-    """What it says about that call."""
+    """Its information about that call."""
     options: list[JsonObject]
 
     @property
@@ -66,7 +66,7 @@ class PermissionExchange(Struct, frozen=True):
 
     @property
     def choice(self) -> str:
-        """The kind of the chosen option; `cancelled`; empty for everything else that was answered."""
+        """The kind of the chosen option; `cancelled`; empty for any other answer."""
         if self.outcome.get("outcome") == "cancelled":
             return "cancelled"
         if self.outcome.get("outcome") != "selected":
@@ -82,7 +82,7 @@ class PermissionExchange(Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """In so many words: a rejecting option, or cancelled."""
+        """Whether it was explicitly refused: a rejecting option, or cancelled."""
         return self.choice == "cancelled" or self.choice.startswith("reject_")
 
     @property
@@ -91,12 +91,12 @@ class PermissionExchange(Struct, frozen=True):
 
 
 def tool_calls(conversation: Conversation) -> list[ObservedToolCall]:
-    """All tool calls, in the order of their announcement."""
+    """Return all tool calls, in the order of their announcement."""
     return conversation.compute_once("tool calls", lambda: list(_find_calls(conversation)))
 
 
 def tool_call_frames(conversation: Conversation) -> list[Frame]:
-    """All updates about tool calls."""
+    """Return all updates about tool calls."""
     return conversation.updates(*TOLD)
 
 
@@ -171,7 +171,7 @@ def _permission(exchange: Exchange) -> PermissionExchange:
 
 
 def contents(conversation: Conversation) -> Iterator[tuple[Frame, Json]]:
-    """Everything that is shown as content of a call, with the frame that shows it."""
+    """Return all content of a call, with its frames."""
     for frame in tool_call_frames(conversation):
         yield from ((frame, item) for item in _content(update_of(frame)))
     for question in permission_exchanges(conversation):
@@ -186,7 +186,7 @@ def _content(fields: JsonObject) -> list[Json]:
 
 
 def tool_call_objects(conversation: Conversation) -> Iterator[tuple[Frame, JsonObject]]:
-    """Every object that says something about a call, in updates and in questions."""
+    """Return every object about a call, in updates and in questions."""
     for frame in conversation.updates("tool_call", "tool_call_update"):
         yield frame, update_of(frame)
     for question in permission_exchanges(conversation):
@@ -195,7 +195,7 @@ def tool_call_objects(conversation: Conversation) -> Iterator[tuple[Frame, JsonO
 
 
 def turn_of(conversation: Conversation, frame: Frame, session: str) -> ObservedTurn | None:
-    """The turn of a session that a frame is a part of."""
+    """Return the turn of a session to which a frame belongs."""
     for turn in conversation.turns:
         start = turn.exchange.request.number
         if (
@@ -208,7 +208,7 @@ def turn_of(conversation: Conversation, frame: Frame, session: str) -> ObservedT
 
 
 def was_cancelled(conversation: Conversation, turn: ObservedTurn) -> bool:
-    """Whether anybody tried to cancel it, or its session was closed under it."""
+    """Whether it was cancelled, or its session was closed during it."""
     start, end = turn.exchange.request.number, turn.end.number if turn.end is not None else None
     return any(
         start < frame.number

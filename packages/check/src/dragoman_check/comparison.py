@@ -1,4 +1,4 @@
-"""Compares two examinations of the same peer, verdict by verdict: shows the effect of something in between.
+"""Compares two tests of the same peer, verdict by verdict: shows the effect of a program in between.
 
 What is not exercised on one side proves nothing about the other; it is told, and is not a fault by itself.
 """
@@ -13,7 +13,7 @@ from msgspec import Struct
 from dragoman_check.verdict import Status, Verdict
 
 Change: TypeAlias = Literal["worse", "lost", "better", "shown"]
-"""Worse: breaks what was whole. Lost: what showed does not any more. Better: mended. Shown: seen only now."""
+"""Worse: newly broken. Lost: no longer tested. Better: fixed. Shown: newly tested."""
 
 _GRAVITY: dict[Status, int] = {"failed": 3, "warned": 2, "recorded": 1}
 _UNSEEN: tuple[Status, ...] = ("not exercised", "not applicable", "blocked")
@@ -26,11 +26,11 @@ class VerdictDifference(Struct, frozen=True, kw_only=True):
     before: Status
     after: Status
     why: str = ""
-    """What is wrong, where something is."""
+    """The mistake, if there is one."""
 
 
 def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[VerdictDifference]:
-    """For each requirement whose status changed in a way that means something."""
+    """Return a difference for each requirement whose status changed significantly."""
     earlier_verdicts = {verdict.requirement: verdict for verdict in before}
     differences = []
     for verdict in after:

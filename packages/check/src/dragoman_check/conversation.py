@@ -45,7 +45,7 @@ class Exchange(Struct, frozen=True):
 
     @property
     def result(self) -> JsonObject:
-        """The result if it is an object, else empty."""
+        """The result if it is an object, otherwise empty."""
         result = self.answer.message.get("result") if self.answer is not None else None
         return result if type(result) is dict else {}
 
@@ -65,15 +65,15 @@ class ObservedTurn(Struct, frozen=True):
     during: list[Frame]
     after: list[Frame]
     end: Frame | None = None
-    """The answer; in version 2 the update that says idle, unless the answer is an error."""
+    """The answer; in version 2 the update that the session is idle, unless the answer is an error."""
 
     def updates(self, *kinds: str) -> list[Frame]:
-        """The updates while it ran, of these kinds or of all."""
+        """Return the updates during the turn, of these kinds or of all."""
         return [frame for frame in self.during if is_update(frame, *kinds)]
 
 
 class Conversation:
-    """The input of rules. They look at raw lines only to judge those."""
+    """The input of rules. They read raw lines only to judge those."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -84,7 +84,7 @@ class Conversation:
         self._cache: dict[Hashable, Json] = {}  # of the type that the caller's function returns
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """The result of `compute`; a key is computed once for each conversation."""
+        """Return the result of `compute`, which runs once for each key and conversation."""
         if key not in self._cache:
             self._cache[key] = compute()
         value: T = self._cache[key]
@@ -92,7 +92,7 @@ class Conversation:
 
     @cached_property
     def exchanges(self) -> list[Exchange]:
-        """In the order of the requests. Under an id that is used again, answers are taken in order."""
+        """Exchanges in the order of the requests. Answers with a repeated id are matched in order."""
         answers: dict[tuple[Direction, Json], list[Frame]] = {}
         for frame in self.frames:
             if frame.is_answer:
@@ -109,12 +109,12 @@ class Conversation:
 
     @cached_property
     def stray_answers(self) -> list[Frame]:
-        """Answers to nothing."""
+        """Answers without a request."""
         answer_keys = {id(exchange.answer) for exchange in self.exchanges}
         return [frame for frame in self.frames if frame.is_answer and id(frame) not in answer_keys]
 
     def calls(self, *methods: str, direction: Direction | None = None) -> list[Exchange]:
-        """Requests of these methods, or of all."""
+        """Return requests of these methods, or of all."""
         key = (methods, direction)
         if key not in self._calls:
             self._calls[key] = [
@@ -145,14 +145,14 @@ class Conversation:
         return [self._turn(exchange, prompts) for exchange in prompts]
 
     def between(self, first: Frame, last: Frame | None) -> list[Frame]:
-        """The frames after one and before another; to the end without another."""
+        """Return the frames after one and before another; without another, to the end."""
         begin = bisect_right(self.frames, first.number, key=_number)
         end = None if last is None else bisect_left(self.frames, last.number, key=_number)
         return self.frames[begin:end]
 
     @cached_property
     def initialize(self) -> Exchange | None:
-        """The handshake that counts: the first one that succeeded, else the first."""
+        """The valid handshake: the first one that succeeded, otherwise the first."""
         handshakes = self.calls("initialize", direction="to_agent")
         return next(
             (exchange for exchange in handshakes if exchange.has_result),
@@ -161,12 +161,12 @@ class Conversation:
 
     @cached_property
     def version(self) -> int:
-        """The agreed version; 1 where nothing else was said."""
+        """The agreed version; 1 by default."""
         version = self.initialize.result.get("protocolVersion") if self.initialize else None
         return version if type(version) is int else 1
 
     def client_can(self, *path: str) -> Json:
-        """A capability of the client, None if it did not name it."""
+        """Return a capability of the client, None if it did not name it."""
         params = self.initialize.params if self.initialize else {}
         return _at(params.get("clientCapabilities", params.get("capabilities")), path)
 
@@ -208,8 +208,8 @@ class Conversation:
         )
 
     def insertion(self, exchange: Exchange) -> Frame | None:
-        """In version 2, the moment from which a prompt is part of its session: its message arrives, or it is
-        acknowledged.
+        """Return the moment from which a prompt belongs to its session in version 2: its message arrives, or
+        it is acknowledged.
         """
         message, session = exchange.result.get("messageId"), exchange.params.get("sessionId")
         for frame in self._user_messages:

@@ -24,8 +24,8 @@ NOT_REPEATED = "it failed once, and the examination ended before the scene was r
 
 
 def scenes_to_repeat(verdicts: Iterable[Verdict], recordings: Sequence[Recording]) -> set[str] | None:
-    """The scenes whose recordings show a failure; None if nothing failed. The first meeting is played every
-    time and is not among them.
+    """Return the scenes whose recordings show a failure; None if nothing failed. The first meeting is always
+    played and is not in the list.
     """
     failures = [verdict for verdict in verdicts if verdict.status == "failed"]
     connections = {finding.connection for verdict in failures for finding in verdict.findings}
@@ -36,7 +36,9 @@ def scenes_to_repeat(verdicts: Iterable[Verdict], recordings: Sequence[Recording
 def keep_confirmed(
     verdicts: Iterable[Verdict], again: Iterable[Verdict], *, is_interrupted: bool = False
 ) -> None:
-    """Turn failures that the second look does not show into warnings; an interrupted one did not show all."""
+    """Turn failures that the second test does not confirm into warnings; an interrupted
+    one did not test all.
+    """
     repeated_failures = {verdict.requirement for verdict in again if verdict.status == "failed"}
     for verdict in verdicts:
         if verdict.status == "failed" and verdict.requirement not in repeated_failures:
@@ -44,8 +46,8 @@ def keep_confirmed(
 
 
 def blame_once(verdicts: Iterable[Verdict], recordings: Sequence[Recording]) -> None:
-    """Let each refusal, and each request that was wrongly taken, count for one requirement alone: the
-    gravest, and of those the first of the catalogue.
+    """Let each refusal, and each wrongly accepted request, count for one requirement alone: the gravest, and
+    of those the first in the catalogue.
 
     Only those: a frame that says something may be wrong in several ways at once.
     """
@@ -85,7 +87,9 @@ T = TypeVar("T")
 
 
 async def run_until_stopped(stop: asyncio.Event | None, work: Coroutine[object, None, T]) -> T | None:
-    """The result of `work`; None if `stop` was set first. Then the work is cancelled, and its end awaited."""
+    """Return the result of `work`; None if `stop` was set first. Then the work is cancelled, and its end
+    awaited.
+    """
     working = asyncio.create_task(work, name="examination")
     stopping = asyncio.create_task((stop or asyncio.Event()).wait(), name="stop")
     try:

@@ -146,12 +146,12 @@ class Requirement(Struct, frozen=True, kw_only=True):
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """Whom it binds."""
+        """The sides that it binds."""
         return _BOUND[self.side]
 
     @property
     def page(self) -> str:
-        """The address of the page that it follows; empty if its source is unknown.
+        """The address of its page; empty if its source is unknown.
 
         A requirement that no page states has the page of its area: whoever doubts it looks there first.
         """
@@ -162,13 +162,13 @@ class Requirement(Struct, frozen=True, kw_only=True):
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether the official material says two things about it."""
+        """Whether the official material contradicts itself about it."""
         return bool(_CONTRADICTION.search(f"{self.requirement} {self.observe} {self.source}"))
 
     def tier(self, *, unavoidable: bool = False, is_reading: bool = False) -> Tier:
-        """The weight of a violation. `unavoidable`: a statement of fact that the shape of the messages leaves
-        no way around, such as ids and order; it counts like a MUST. `is_reading`: the judged side read what
-        the schema does not allow; the schema binds whoever writes, so that is a warning.
+        """Return the weight of a violation. `unavoidable`: a statement of fact that the form of the messages
+        makes necessary, such as ids and order; it counts like a MUST. `is_reading`: the judged side accepted
+        what the schema does not allow; the schema binds the writer, so that is a warning.
         """
         if self.is_contradicted:
             return "record"
@@ -190,12 +190,12 @@ def _catalogue() -> _Catalogue:
 
 @cache
 def requirements() -> dict[str, Requirement]:
-    """All of them by id, in the catalogue's order."""
+    """Return all of them by id, in the catalogue's order."""
     return {requirement.id: requirement for requirement in _catalogue().requirements}
 
 
 def areas() -> dict[str, str]:
-    """The topic of each area."""
+    """Return the topic of each area."""
     return _catalogue().areas
 
 
@@ -247,7 +247,7 @@ CONTRADICTIONS: dict[str, str] = {
 
 
 def contradictions_of(requirement: Requirement) -> list[str]:
-    """Notes on the contradictions that a requirement names."""
+    """Return notes on the contradictions that a requirement names."""
     text = f"{requirement.requirement} {requirement.observe} {requirement.source}"
     return [
         CONTRADICTIONS[name]

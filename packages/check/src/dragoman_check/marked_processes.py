@@ -1,4 +1,4 @@
-"""Finds processes that an examination has had started, by a marker word on their command lines.
+"""Finds processes that a test has caused, by a marker word on their command lines.
 
 Its number says nothing: who is examined may run it in a container or in a sandbox, where numbers begin anew.
 Where there is no `/proc`, nothing is ever seen.
@@ -10,14 +10,12 @@ from pathlib import Path
 
 
 def find(mark: str) -> list[Path]:
-    """Processes with this word on their command line. It looks at every process: not to be asked again and
-    again.
-    """
+    """Return processes with this word on their command line. Reads every process: don't call it in a loop."""
     return [process for process in Path("/proc").glob("[0-9]*") if run([process], mark)]
 
 
 def run(processes: list[Path], mark: str) -> bool:
-    """Whether some of these still run. Who ended has no command line, also before it is reaped."""
+    """Whether some of these still run. An ended process has no command line, even before it is reaped."""
     return any(mark.encode() in _words_of(process) for process in processes)
 
 

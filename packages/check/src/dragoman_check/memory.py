@@ -21,23 +21,23 @@ class SessionFacts(Struct):
     """The remembered facts of one session."""
 
     user: list[str] = []
-    """What was prompted, one text for each turn."""
+    """The prompts, one text for each turn."""
     agent: list[list[str]] = []
     """The chunks of each turn's answer."""
     usage: bool = False
     notices: list[str] = []
-    """Their titles."""
+    """The titles of its notices."""
 
 
 def session_facts(recording: Recording) -> JsonObject:
-    """For every session of a recording, as a fact."""
+    """Return the facts for every session of a recording."""
     conversation = Conversation(recording)
     sessions = {turn.session for turn in conversation.turns} - {""}
     return {session: to_builtins(facts_before(conversation, session)) for session in sessions}
 
 
 def facts_before(conversation: Conversation, session: str, frame: Frame | None = None) -> SessionFacts:
-    """Messages of a session before a frame, on earlier connections and on this one."""
+    """Return messages of a session before a frame, on earlier connections and on this one."""
     last = frame.number if frame is not None else len(conversation.frames) + 1
     return conversation.compute_once(
         f"told before {last} in {session}", lambda: _facts_before(conversation, session, last)
@@ -79,13 +79,13 @@ def _fact(conversation: Conversation, session: str) -> SessionFacts:
 
 
 def prompt_text(turn: ObservedTurn) -> str:
-    """The text of a prompt that is nothing but a text."""
+    """Return the text of a prompt that is only text."""
     blocks = items(turn.exchange.params.get("prompt"))
     return text(blocks[0].get("text")) if len(blocks) == 1 else ""
 
 
 def chunk_texts(frames: list[Frame], kind: str) -> list[str]:
-    """The texts of the chunks of a kind."""
+    """Return the texts of the chunks of a kind."""
     blocks = (update_of(frame).get("content") for frame in frames if is_update(frame, kind))
     return [text(block.get("text")) for block in blocks if type(block) is dict]
 

@@ -110,7 +110,7 @@ JUDGED_OTHERWISE: Mapping[str, str] = {
     "ACP-CANCEL-202": "the kit forbids a further state; ours every update of the turn",
     "ACP-CLOSE-002": "the kit infers it from two pages; ours takes the page on session setup literally",
 }
-"""Where the same conduct may get another verdict there."""
+"""Requirements with possibly another verdict there for the same behaviour."""
 
 ABSENT: Mapping[str, str] = {
     "ACP-SCHEMA-001": "every requirement of level SCHEMA is a part of it",
@@ -148,10 +148,10 @@ ABSENT: Mapping[str, str] = {
     "ACP-INFO-BATCH-201": "as ACP-BATCH-201",
     "ACP-INFO-BATCH-202": "as ACP-BATCH-201",
 }
-"""Requirements of the kit without one counterpart here, and what comes nearest."""
+"""Requirements of the kit without a counterpart here, and the nearest of ours."""
 
 SHAPES = ("LEN-06",)
-"""Every message of a peer is held against the schema of its version, all methods at once."""
+"""Every message of a peer is checked against the schema of its version, all methods at once."""
 
 NEAREST: Mapping[str, tuple[str, ...]] = {
     "ACP-SCHEMA-001": SHAPES,
@@ -171,7 +171,7 @@ NEAREST: Mapping[str, tuple[str, ...]] = {
     "ACP-ENUM-202": SHAPES,
     "ACP-ENUM-203": ("PERM-10",),
 }
-"""Those of `ABSENT` that are a part of something larger here: ours that an agent breaks with them."""
+"""Those of `ABSENT` that are part of a larger requirement here, with our ids."""
 
 
 SHARED = frozenset(
@@ -184,11 +184,11 @@ SHARED = frozenset(
         *("INFO-PARSE-001", "INFO-INVALIDREQ-001", "INFO-UNKNOWNSESSION-001"),
     )
 )
-"""Ids that its suite for version 2 has as that for version 1 has them."""
+"""Ids that its suites for version 1 and version 2 share."""
 
 
 def kit_ids(requirement: str, *, version: int = 1) -> tuple[str, ...]:
-    """The kit's ids for one of Dragoman's requirements; empty if it has none of that meaning.
+    """Return the kit's ids for one of Dragoman's requirements; empty if there is none.
 
     Its suite for version 2 has ids of its own, from 201 on, and some of those of version 1.
     """
@@ -196,7 +196,7 @@ def kit_ids(requirement: str, *, version: int = 1) -> tuple[str, ...]:
 
 
 def suite(version: int) -> list[str]:
-    """Every id of the kit's suite for a version of the protocol."""
+    """Return every id of the kit's suite for a version of the protocol."""
     ids = {*ABSENT, *(ident for ids in KIT_IDS.values() for ident in ids)}
     return sorted(
         ident for ident in ids if (ident[-3] == "2") == (version == 2) or (version == 2 and ident in SHARED)
@@ -204,5 +204,5 @@ def suite(version: int) -> list[str]:
 
 
 def requirements_of(ident: str) -> tuple[str, ...]:
-    """Our requirements that mean the same as one of the kit's; empty if there are none."""
+    """Return our requirements with the same meaning as one of the kit's; empty if there are none."""
     return tuple(requirement for requirement, ids in KIT_IDS.items() if ident in ids)

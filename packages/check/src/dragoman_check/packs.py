@@ -32,12 +32,12 @@ class PackCheck(Struct, frozen=True, kw_only=True):
 
     says: str
     side: Side | None = "agent"
-    """Whom it is for; None for both."""
+    """The side that it is for; None for both."""
     ids: str = ""
-    """The requirements behind it."""
+    """Its requirements."""
     judge: Judge | None = None
     unseen: str = ""
-    """Why no recording can show it."""
+    """The reason why no recording can show it."""
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ PACKS: dict[str, Pack] = {
 
 
 def judge_pack(name: str, part: ReportPart, recordings: Sequence[Recording]) -> PackResult:
-    """The verdict on each check of a pack, for one side."""
+    """Return the verdict on each check of a pack, for one side."""
     pack = _pack(name)
     conversations = [Conversation(recording) for recording in recordings]
     status = {verdict.requirement: verdict.status for verdict in part.verdicts}
@@ -152,7 +152,7 @@ def judge_pack(name: str, part: ReportPart, recordings: Sequence[Recording]) -> 
 
 
 def selection(only: Iterable[str], exclude: Iterable[str], packs: Iterable[str]) -> set[str] | None:
-    """Ids, areas (`TURN`) and patterns (`TERM-1*`) as a set of ids; None for everything."""
+    """Return ids, areas (`TURN`) and patterns (`TERM-1*`) as a set of ids; None for everything."""
     included_ids = {requirement_id for pattern in only for requirement_id in _match(pattern)}
     included_ids |= {
         requirement for name in packs for item in _pack(name).items for requirement in item.requirements

@@ -11,7 +11,7 @@ from dragoman_check.conversation import Conversation, update_of
 from dragoman_check.rule import Observation, observe
 
 LONG = 5.0
-"""Seconds of silence after which somebody who waits wonders whether anything happens."""
+"""The seconds of silence after which a waiting user starts to wonder."""
 
 _DESTROYING = ("edit", "delete", "move")
 """What a command changes cannot be known: those that only look are commands too."""
@@ -64,7 +64,7 @@ def long_turns_are_streamed(conversation: Conversation) -> Iterator[Observation]
 
 
 def what_changes_things_is_asked_for(conversation: Conversation) -> Iterator[Observation]:
-    """Silent for a session in which something was allowed for always: then asking again is not expected."""
+    """Skip a session with a permission for always: then asking again is not expected."""
     asked_calls = {
         (_session(exchange.params), _call_id(exchange.params.get("toolCall")))
         for exchange in conversation.calls("session/request_permission", direction="to_client")

@@ -1,4 +1,4 @@
-"""A recorded conversation as rules read it: every frame in order, and the events outside the protocol.
+"""A recorded conversation for rules: every frame in order, and the events outside the protocol.
 
 Scenes leave marks: a name for the stretch of frames during which something was tried. Facts are what was seen
 beside the wire (an exit status, a file that was or was not there). Nothing here knows how it was recorded.
@@ -25,12 +25,12 @@ class Frame(Struct, frozen=True, dict=True):
     """Counted from 1, over both directions."""
     direction: Direction
     at: float
-    """Seconds; only differences mean something."""
+    """Seconds; only differences are meaningful."""
     raw: bytes
 
     @cached_property
     def json(self) -> Json:
-        """The frame's content; `BROKEN` if that is not JSON."""
+        """The frame's content; `BROKEN` if it is not JSON."""
         try:
             return msgspec.json.decode(self.raw)
         except UNREADABLE_TEXT:
@@ -38,7 +38,7 @@ class Frame(Struct, frozen=True, dict=True):
 
     @cached_property
     def message(self) -> JsonObject:
-        """As an object; empty if it is none."""
+        """The frame as an object; empty if it is not one."""
         return self.json if type(self.json) is dict else {}
 
     @cached_property
@@ -73,7 +73,7 @@ BROKEN = _Broken()
 
 
 class Stretch(Struct, frozen=True):
-    """From when to when something was tried: positions in `Recording.frames`, the last not included."""
+    """The time of one attempt: positions in `Recording.frames`, without the last."""
 
     name: str
     first: int
@@ -89,5 +89,5 @@ class Recording(Struct, dict=True, kw_only=True):
     stderr: bytes = b""
 
     def stretches(self, name: str) -> list[list[Frame]]:
-        """The frames of every stretch of this name."""
+        """Return the frames of every stretch with this name."""
         return [self.frames[mark.first : mark.last] for mark in self.marks if mark.name == name]

@@ -24,12 +24,12 @@ from dragoman_check.rule import direction_from
 T = TypeVar("T")
 
 Kind: TypeAlias = Literal["text", "odd", "blank", "batch", "value", "object", "version", "answer"]
-"""No JSON; what some readers forgive; nothing; an array; a number or a text; an object, but no request; of
-another version; an answer to nothing.
+"""Not JSON; accepted by some readers; blank; an array; a number or a text; an object, but not a request;
+another version; an answer without a request.
 """
 
 QUIET = ("blank lines", "BOM")
-"""Stretches in which a refusal without an id may belong to something that was not recorded."""
+"""Stretches in which a refusal without an id may belong to an unrecorded line."""
 
 CUT = ("dribbled", "1 MB", "10 MB", "50 MB")
 """Stretches in which a line may be recorded in pieces."""
@@ -41,21 +41,21 @@ class Stray(Struct, frozen=True):
     frame: Frame
     kind: Kind
     reply: Frame | None
-    """What the side answered to it."""
+    """The side's answer to it."""
     is_read: bool
-    """Whether the side has certainly read it."""
+    """Whether the side has surely read it."""
 
 
 class Proof(Struct, frozen=True):
-    """Requests to one side that were answered: by number, and the first answer to it or to a later one."""
+    """Answered requests to one side: by number, and the first answer to it or to a later one."""
 
     request_numbers: list[int]
     first: list[int]
     restarts: list[int] = []
-    """Where another connection begins, in recordings that hold several."""
+    """The starts of further connections, in recordings with several."""
 
     def after(self, number: int) -> int | None:
-        """The answer that shows that everything up to a frame was read."""
+        """Return the answer that proves that everything up to a frame was read."""
         at = bisect_right(self.request_numbers, number)
         if at == len(self.request_numbers):
             return None
@@ -64,12 +64,12 @@ class Proof(Struct, frozen=True):
 
 
 def direction_to(side: Side) -> Direction:
-    """The direction of messages to a side."""
+    """Return the direction of messages to a side."""
     return "to_agent" if side == "agent" else "to_client"
 
 
 def requests_to(conversation: Conversation, side: Side) -> list[Exchange]:
-    """Requests to a side."""
+    """Return requests to a side."""
     return conversation.compute_once(
         ("asked", side), lambda: conversation.calls(direction=direction_to(side))
     )
@@ -96,7 +96,7 @@ def proof(conversation: Conversation, side: Side) -> Proof:
 
 
 def restarts(conversation: Conversation) -> list[int]:
-    """Handshakes under an id that was used before: some recorders put several connections into one file."""
+    """Return handshakes with a repeated id: some recorders put several connections into one file."""
     handshakes = conversation.calls("initialize", direction="to_agent")
     used_ids: set[str] = set()
     numbers = []
@@ -141,12 +141,12 @@ def has_fallen_silent(conversation: Conversation, side: Side, frame: Frame) -> b
 
 
 def strays(conversation: Conversation, side: Side) -> list[Stray]:
-    """Lines to a side that are not messages, with its answers."""
+    """Return lines to a side that are not messages, with its answers."""
     return conversation.compute_once(("strays", side), lambda: _strays(conversation, side)[0])
 
 
 def refusals_without_line(conversation: Conversation, side: Side) -> list[Frame]:
-    """Answers of a side that carry no id, and belong to no such line."""
+    """Return answers of a side without an id that belong to no such line."""
     return conversation.compute_once(("loose", side), lambda: _strays(conversation, side)[1])
 
 
@@ -223,7 +223,7 @@ def _late(waiting: list[Frame], replies: dict[int, Frame], loose_refusals: list[
 
 
 def code_of(frame: Frame | None) -> Json:
-    """The code of an error answer; None for other answers."""
+    """Return the code of an error answer; None for other answers."""
     error = frame.message.get("error") if frame is not None else None
     return error.get("code") if type(error) is dict else None
 
@@ -288,7 +288,7 @@ def _under_id(conversation: Conversation, side: Side) -> dict[int, Frame]:
 
 
 def ids_inside(conversation: Conversation, side: Side) -> set[str]:
-    """The ids of requests to a side that are inside of arrays, or of lines that only some can read."""
+    """Return the ids of requests to a side inside arrays, or in lines that only some can read."""
     ids: set[str] = set()
     for frame in frames_to(conversation, side):
         value = frame.json
@@ -309,8 +309,8 @@ def _read_leniently(raw: bytes) -> Json:
 
 
 def is_no_json(raw: bytes) -> bool:
-    """Whether no reader at all takes it for JSON: many forgive a mark of byte order, bytes that are not
-    UTF-8, halves of surrogate pairs, and numbers beyond all bounds.
+    """Whether no reader accepts it as JSON: many accept a byte order mark, bytes that are not UTF-8, lone
+    surrogates, and numbers without limit.
     """
     try:
         json.loads(raw.decode(errors="replace").removeprefix("\ufeff"))
@@ -322,7 +322,7 @@ def is_no_json(raw: bytes) -> bool:
 
 
 def client_capability_at(conversation: Conversation, frame: Frame, *path: str) -> Json:
-    """A capability of the client, None if it did not name it."""
+    """Return a capability of the client, None if it did not name it."""
     begins = conversation.compute_once("restarts", lambda: restarts(conversation))
     later = [number for number in begins if number < frame.number]
     if not later:

@@ -30,11 +30,11 @@ class Observation(Struct, frozen=True):
 
     is_kept: bool
     frames: tuple[int, ...]
-    """The numbers of the frames that show it."""
+    """The numbers of its frames."""
     why: str = ""
-    """If it was not kept: what was wrong, in one sentence, without what a person may have said."""
+    """For a violation: the mistake in one sentence, without a user's text."""
     fact: str = ""
-    """The name of what shows it beside the frames, such as a reply over HTTP."""
+    """The name of its further evidence, such as a reply over HTTP."""
 
     def __post_init__(self) -> None:
         if not self.frames and not self.fact:
@@ -42,7 +42,7 @@ class Observation(Struct, frozen=True):
 
 
 Judge: TypeAlias = Callable[..., Iterable[Observation]]
-"""Takes a conversation; one that judges both sides takes the side as well."""
+"""Called with a conversation; for both sides, also with the side."""
 
 
 class ConformanceRule(Struct, frozen=True, kw_only=True):
@@ -52,23 +52,23 @@ class ConformanceRule(Struct, frozen=True, kw_only=True):
     requirements: tuple[str, ...]
     side: Side
     fix: str
-    """What the author of a peer that breaks it should change."""
+    """The change for the author of a peer that breaks it."""
     unavoidable: bool
     is_reading: bool
-    """Whether it is about reading what the schema does not allow."""
+    """Whether it is about accepting what the schema does not allow."""
     versions: tuple[int, ...]
-    """Of the protocol; about a conversation in another one it says nothing."""
+    """The protocol versions; conversations in others are skipped."""
     judge: Judge
 
     @property
     def pages(self) -> tuple[str, ...]:
-        """The pages of the specification that its requirements follow."""
+        """The pages of the specification for its requirements."""
         catalogue = requirements()
         return tuple(dict.fromkeys(catalogue[name].page for name in self.requirements if name in catalogue))
 
 
 RULES: list[ConformanceRule] = []
-"""All of them, in the order in which their modules are imported (see `rules`)."""
+"""All rules, in the order in which their modules are imported (see `rules`)."""
 
 
 def rule(
@@ -117,21 +117,21 @@ def observe(condition: bool, frame: Frame | None, why: str, *more_frames: Frame 
 
 
 def kept(*frames: Frame | None) -> Observation:
-    """These frames show that a requirement was kept."""
+    """Observe that a requirement was kept in these frames."""
     return observe(True, None, "", *frames)
 
 
 def observe_each(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Observation]:
-    """For each frame, an empty text if it is right."""
+    """Observe each frame with its mistake; an empty text means that it is right."""
     for frame in frames:
         text = why(frame)
         yield Observation(not text, (frame.number,), text)
 
 
 def direction_from(side: Side) -> Direction:
-    """The direction of what a side says."""
+    """Return the direction of a side's messages."""
     return "to_client" if side == "agent" else "to_agent"
 
 
 rule_v1 = partial(rule, versions=(1,))
-"""For rules about version 1: they say nothing about a conversation that agreed upon a later one."""
+"""Registers rules about version 1: they skip conversations with a later one."""

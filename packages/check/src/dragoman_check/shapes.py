@@ -30,14 +30,14 @@ DEVIATIONS: dict[str, str] = {
     "other name": "has another name than in the schema",
     "surrogate": "contains half of a surrogate pair, which is not text",
 }
-"""What a lenient reader forgives, and what is said about it; nothing for what anybody may do."""
+"""The deviations that a lenient reader accepts, with their texts; empty for allowed ones."""
 
 
 class Shape(msgspec.Struct, frozen=True):
     """The mistake at one place of a frame."""
 
     path: str
-    """Within params or result: `$.update.status`."""
+    """The path within params or result: `$.update.status`."""
     why: str
 
     def __str__(self) -> str:
@@ -45,24 +45,24 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 class FrameReading(msgspec.Struct, frozen=True):
-    """How a reader gets on with a frame."""
+    """The result of reading a frame."""
 
     refusal: Shape | None = None
-    """Why no reader takes it, however lenient."""
+    """The reason why no reader accepts it, however lenient."""
     forgiven: tuple[Deviation, ...] = ()
-    """What a lenient reader forgives, also what anybody may do."""
+    """The deviations that a lenient reader accepts, including allowed ones."""
 
 
 def shape_errors(frame: Frame, conversation: Conversation) -> list[Shape]:
-    """Mistakes in the params of a request or notification, or in the result of an answer. Empty for what is
-    right, for errors, and for what the protocol does not define.
+    """Return mistakes in the params of a request or notification, or in the result of an answer. Empty for
+    valid ones, for errors, and for messages outside the protocol.
     """
     reading = read_frame(frame, conversation)
     return [reading.refusal] if reading.refusal else list(_serious(reading.forgiven))
 
 
 def read_frame(frame: Frame, conversation: Conversation) -> FrameReading:
-    """Found out once for each frame."""
+    """Read a frame, once for each."""
     return conversation.compute_once(("reading", frame.number), lambda: _read_frame(frame, conversation))
 
 
@@ -78,19 +78,21 @@ def _read_frame(frame: Frame, conversation: Conversation) -> FrameReading:
 
 
 def method_of(frame: Frame, conversation: Conversation) -> Method | None:
-    """The row of the method table for a request or notification, if the protocol has it in this direction."""
+    """Return the row of the method table for a request or notification, if the protocol has it in this
+    direction.
+    """
     receiver: Receiver = "agent" if frame.direction == "to_agent" else "client"
     kind: Kind = "request" if frame.is_request else "notification"
     return table_of(conversation).get(frame.method, kind=kind, receiver=receiver)
 
 
 def table_of(conversation: Conversation) -> MethodTable:
-    """Whoever agrees on a version that does not exist speaks the first one."""
+    """Return the table of a version; an unknown version uses the first one."""
     return table(2 if conversation.version == 2 else 1)
 
 
 def exchanges_by_answer(conversation: Conversation) -> dict[int, Exchange]:
-    """Exchanges by the number of their answer."""
+    """Return exchanges by the number of their answer."""
     return conversation.compute_once(
         "exchanges by answer",
         lambda: {
@@ -103,7 +105,7 @@ def exchanges_by_answer(conversation: Conversation) -> dict[int, Exchange]:
 
 @cache
 def table(version: Literal[1, 2]) -> MethodTable:
-    """The methods of a version."""
+    """Return the methods of a version."""
     if version == 2:
         from dragoman.schema.v2.methods import METHODS as SECOND
 

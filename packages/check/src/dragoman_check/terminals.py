@@ -21,7 +21,7 @@ class ObservedTerminal(Struct):
     creation: Exchange
     id: str
     calls: list[Exchange]
-    """Everything that was asked about it, in order."""
+    """All requests about it, in order."""
 
     @property
     def session(self) -> str:
@@ -32,7 +32,7 @@ class ObservedTerminal(Struct):
 
     @property
     def release(self) -> Exchange | None:
-        """The first release that succeeded."""
+        """Return the first successful release."""
         return next((call for call in self.of(RELEASE) if has_succeeded(call)), None)
 
     @property
@@ -41,7 +41,7 @@ class ObservedTerminal(Struct):
         return limit if type(limit) is int else None
 
     def exit(self) -> Frame | None:
-        """The first answer that says that the command has ended."""
+        """Return the first answer with the end of the command."""
         for call in self.calls:
             has_exited = call.method == WAIT or call.result.get("exitStatus") is not None
             if call.has_result and has_exited and call.method in (WAIT, OUTPUT):
@@ -50,12 +50,12 @@ class ObservedTerminal(Struct):
 
 
 def has_succeeded(exchange: Exchange) -> bool:
-    """With any result: some clients answer null."""
+    """Whether it succeeded, with any result: some clients answer null."""
     return exchange.answer is not None and "result" in exchange.answer.message and not exchange.has_error
 
 
 def observed_terminals(conversation: Conversation) -> list[ObservedTerminal]:
-    """All that were made, in order. An id that is given again names the later one from then on."""
+    """Return all created terminals, in order. A repeated id means the later one from then on."""
     return conversation.compute_once("consoles", lambda: _find_terminals(conversation))
 
 

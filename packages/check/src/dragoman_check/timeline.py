@@ -38,7 +38,7 @@ HISTORY_KINDS = ("user_message_chunk", *TURN_KINDS)
 
 
 class SessionSetup(Struct, frozen=True):
-    """A session that was made, loaded, resumed or forked."""
+    """A session that was created, loaded, resumed or forked."""
 
     exchange: Exchange
     session: str
@@ -55,7 +55,7 @@ class SessionSetup(Struct, frozen=True):
 
 
 def notifications_of(conversation: Conversation, method: str, direction: Direction) -> list[Frame]:
-    """The notifications of a method, looked for once."""
+    """Return the notifications of a method, searched once."""
     return conversation.compute_once(
         f"{method} {direction}", lambda: conversation.notes(method, direction=direction)
     )
@@ -66,7 +66,7 @@ def session_of(exchange: Exchange | Frame) -> str:
 
 
 def setups(conversation: Conversation) -> list[SessionSetup]:
-    """Successful setups, in the order of their requests."""
+    """Return successful setups, in the order of their requests."""
     return conversation.compute_once(
         "setups", lambda: [_setup(request) for request in setup_requests(conversation) if request.has_result]
     )
@@ -85,7 +85,7 @@ def _setup(exchange: Exchange) -> SessionSetup:
 
 
 def setup_at(conversation: Conversation, session: str, number: int) -> SessionSetup | None:
-    """The last setup that was requested before a moment, with the valid folders."""
+    """Return the last setup requested before a moment, with the valid folders."""
     mine = [
         setup
         for setup in setups(conversation)
@@ -95,7 +95,7 @@ def setup_at(conversation: Conversation, session: str, number: int) -> SessionSe
 
 
 def is_open(conversation: Conversation, session: str, number: int) -> bool | None:
-    """Whether a session was in use at a moment; None if something about it was on its way."""
+    """Whether a session was in use at a moment; None during a request about it."""
     state = False
     for at, opens, request_number in _changes(conversation, session):
         if at < number:
@@ -141,7 +141,7 @@ def _find_changes(conversation: Conversation, session: str) -> list[tuple[int, b
 
 
 def announced_sessions(conversation: Conversation) -> set[str]:
-    """Sessions that the agent made and announced itself."""
+    """Return sessions that the agent created and announced itself."""
 
     def find() -> set[str]:
         return {
@@ -152,7 +152,7 @@ def announced_sessions(conversation: Conversation) -> set[str]:
 
 
 def known_sessions(conversation: Conversation) -> set[str]:
-    """Every session that can be meant on this connection."""
+    """Return every session that may be named on this connection."""
 
     def find() -> set[str]:
         sessions = {setup.session for setup in setups(conversation)} | announced_sessions(conversation)
@@ -174,7 +174,7 @@ def is_ready(conversation: Conversation, frame: Frame) -> bool:
 
 
 def is_fair(conversation: Conversation, exchange: Exchange) -> bool:
-    """Whether its answer says something: there is one, and it is not about the handshake or a login."""
+    """Whether its answer is meaningful: there is one, and it is not about the handshake or a login."""
     return (
         exchange.answer is not None
         and (exchange.has_result or exchange.has_error)
@@ -185,7 +185,7 @@ def is_fair(conversation: Conversation, exchange: Exchange) -> bool:
 
 
 def is_well_formed(conversation: Conversation, request: Frame) -> bool:
-    """Whether a request is valid JSON-RPC 2.0, with an id of its own: refusing another one is right.
+    """Whether a request is valid JSON-RPC 2.0, with its own id: other requests may be refused.
 
     https://www.jsonrpc.org/specification, "Request object"
     """
@@ -207,7 +207,7 @@ def _ids(conversation: Conversation, direction: Direction) -> Counter[str]:
 
 
 def running_turns(conversation: Conversation, number: int, session: str | None = None) -> list[ObservedTurn]:
-    """The turns that had begun and not ended at a moment, of one session or of all."""
+    """Return the turns that had begun and not ended at a moment, of one session or of all."""
     points, states = conversation.compute_once("running", lambda: _states(conversation))
     turns = states[bisect_right(points, number)]
     return [turn for turn in turns if session in (None, turn.session)]
@@ -239,7 +239,7 @@ def is_running_at(turn: ObservedTurn, number: int) -> bool:
 
 
 def reason_of(turn: ObservedTurn) -> Json:
-    """Its stop reason, None if it has none."""
+    """Return its stop reason, None if there is none."""
     return turn.exchange.result.get("stopReason")
 
 
@@ -271,7 +271,7 @@ def _last_said(conversation: Conversation, side: Side) -> int:
 
 
 def frame_after(conversation: Conversation, side: Side, frame: Frame) -> Frame | None:
-    """The next frame of a side after a frame."""
+    """Return the next frame of a side after a frame."""
     later = (
         next_frame
         for next_frame in conversation.between(frame, None)
@@ -281,7 +281,7 @@ def frame_after(conversation: Conversation, side: Side, frame: Frame) -> Frame |
 
 
 def observe_survival(conversation: Conversation, frames: Iterable[Frame], what: str) -> Iterable[Observation]:
-    """For each frame that a client had to live with: whether it went on; silent if it need not."""
+    """Observe for each frame that a client had to tolerate whether it continued; skip it if it need not."""
     for frame in frames:
         if has_spoken_after(conversation, frame, "client"):
             yield kept(frame)

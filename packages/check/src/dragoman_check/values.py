@@ -16,7 +16,9 @@ def is_absolute(path: object) -> bool:
 
 
 def normalize(path: str) -> str:
-    """A path in one spelling: slashes, no dots, no slash at the end; macOS and Windows know two for some."""
+    """Return a path in one spelling: slashes, no dots, no slash at the end; macOS and Windows have two for
+    some.
+    """
     path_with_slashes = path.replace("\\", "/") if _DRIVE.match(path) or path.startswith("\\\\") else path
     plain = posixpath.normpath(path_with_slashes).replace("//", "/", 1)
     if plain.startswith(("/private/tmp", "/private/var")):
@@ -37,22 +39,22 @@ def is_under(path: str, folders: Iterable[str]) -> bool:
 
 
 def ends_with(path: str, tail: str) -> bool:
-    """Whether its last parts are these."""
+    """Whether these are its last parts."""
     return normalize(path).endswith("/" + normalize(tail).lstrip("/"))
 
 
 def text(value: object) -> str:
-    """The value if it is a text, else an empty text."""
+    """Return the value if it is a text, otherwise an empty text."""
     return value if type(value) is str else ""
 
 
 def items(value: object) -> list[JsonObject]:
-    """The objects of a list."""
+    """Return the objects of a list."""
     return [item for item in value if type(item) is dict] if type(value) is list else []
 
 
 def missing_member(value: object, /, **kinds: type | tuple[type, ...]) -> str:
-    """The first member that an object lacks or has of another type; empty if it has them all."""
+    """Return the first member that an object lacks or has with another type; empty if there is none."""
     if type(value) is not dict:
         return "object"
     for name, kind in kinds.items():

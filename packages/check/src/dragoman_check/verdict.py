@@ -1,4 +1,4 @@
-"""Verdicts: a peer's behaviour on the wire, judged by requirement, with the frames as evidence.
+"""Verdicts: a peer's behaviour, judged by requirement, with the frames as evidence.
 
 Every judgement is a rule over a recording (`rules`), so a live examination and a file from somewhere else are
 judged by the same code. Scenes make a live peer show what it does; they record, and judge nothing.
@@ -35,10 +35,10 @@ _WORST_FIRST: tuple[Tier, ...] = ("fail", "warn", "record")
 _STATUS: dict[Tier, Status] = {"fail": "failed", "warn": "warned", "record": "recorded"}
 
 FINDINGS = 20
-"""How many findings of one rule are kept: the next thousand say the same."""
+"""The most findings of one rule to keep: the next thousand are the same."""
 
 EVIDENCE = 3
-"""How many places are named that show a requirement kept."""
+"""The most places of a kept requirement to name."""
 
 
 VALUE_AREAS = frozenset({"LST", "MODE", "CFG"})
@@ -53,12 +53,12 @@ class Violation(Struct, frozen=True, kw_only=True):
     why: str
     fix: str
     connection: int
-    """Which recording of the examination, counted from 1."""
+    """The recording of the test, counted from 1."""
     frames: tuple[int, ...]
 
 
 class ObservedPlace(Struct, frozen=True):
-    """Where a requirement was seen to be kept."""
+    """A place where a requirement was kept."""
 
     connection: int
     frames: tuple[int, ...]
@@ -72,17 +72,17 @@ class Verdict(Struct, kw_only=True):
     level: str
     text: str
     places: int = 0
-    """How many places were judged."""
+    """The number of judged places."""
     broken: int = 0
     evidence: list[ObservedPlace] = []
-    """The first places that show it kept. Nothing is passed without one."""
+    """The first places where it was kept. Without one, it is not passed."""
     findings: list[Violation] = []
     reason: str = ""
-    """Why it does not apply, was not exercised, is blocked, or is waived."""
+    """The reason why it does not apply, was not exercised, is blocked, or is waived."""
 
 
 def judge(recordings: Sequence[Recording], side: Side, *, only: Iterable[str] | None = None) -> list[Verdict]:
-    """A verdict on each requirement that binds this side, in the catalogue's order."""
+    """Return a verdict on each requirement that binds this side, in the catalogue's order."""
     load_all()
     conversations = [Conversation(recording) for recording in recordings]
     ids = None if only is None else set(only)

@@ -29,7 +29,7 @@ _MEMBERS = {"requirement", "reason", "until", "peer", "side"}
 
 
 class BadWaivers(LocalMistake):
-    """A waiver file is invalid; the text says where and why."""
+    """A waiver file is invalid; the text names the place and the mistake."""
 
 
 class Waiver(Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class Waiver(Struct, frozen=True, kw_only=True):
         return self.concerns(part) and fnmatchcase(requirement, self.requirement)
 
     def concerns(self, part: ReportPart) -> bool:
-        """Whether it is about this peer at all."""
+        """Whether it is about this peer."""
         name, _, _ = part.peer.rpartition(" ")
         return self.side in ("", part.side) and (
             not self.peer or any(fnmatchcase(peer_name, self.peer) for peer_name in (part.peer, name))
@@ -51,7 +51,7 @@ class Waiver(Struct, frozen=True, kw_only=True):
 
 
 def read_waivers(text: str) -> list[Waiver]:
-    """Raises `BadWaivers`."""
+    """Read a file. Raises `BadWaivers`."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -65,7 +65,7 @@ def read_waivers(text: str) -> list[Waiver]:
 def apply_waivers(
     waivers: Iterable[Waiver], parts: Iterable[ReportPart], *, today: datetime.date
 ) -> list[str]:
-    """Waive the findings that are covered; return remarks on the waivers themselves."""
+    """Waive the covered findings; return remarks on the waivers themselves."""
     complaints = []
     everything = list(parts)
     for waiver in waivers:

@@ -22,7 +22,7 @@ from dragoman_check.replies import frames_from
 from dragoman_check.shapes import exchanges_by_answer, method_of
 
 FREE = frozenset({"_meta", "rawInput", "rawOutput", "data", "requestedSchema", "env", "headers", "values"})
-"""Members whose insides are nobody's business."""
+"""Members with free contents."""
 
 BOUNDS: dict[str, tuple[int, int]] = {
     "protocolVersion": (0, 2**16 - 1),
@@ -36,7 +36,7 @@ BOUNDS: dict[str, tuple[int, int]] = {
 """The least and the largest number under each name."""
 
 PATHS = frozenset({"cwd", "path", "additionalDirectories"})
-"""Members that hold a path, or a list of them."""
+"""Members with a path, or a list of paths."""
 
 KINDS = frozenset({"sessionUpdate", "stopReason", "outcome", "kind", "status"})
 """Members whose values are words of the protocol."""
@@ -53,7 +53,7 @@ class Member(NamedTuple):
 
 
 def protocol_value(frame: Frame, conversation: Conversation) -> Json:
-    """The params or the result, if the protocol defines its method; else None."""
+    """Return the params or the result, if the protocol defines its method; otherwise None."""
     if frame.is_answer:
         exchange = exchanges_by_answer(conversation).get(frame.number)
         if exchange is None or not exchange.has_result or method_of(exchange.request, conversation) is None:
@@ -67,14 +67,14 @@ def protocol_value(frame: Frame, conversation: Conversation) -> Json:
 
 
 def members(value: object) -> Iterator[Member]:
-    """All fields at any depth, except inside of free-form values."""
+    """Return all fields at any depth, except inside free-form values."""
     for path, fields in objects(value):
         for name, inner in fields.items():
             yield Member(path, name, inner)
 
 
 def objects(value: object) -> Iterator[tuple[str, JsonObject]]:
-    """All objects at any depth, the outermost first, except inside of free-form values."""
+    """Return all objects at any depth, the outermost first, except inside free-form values."""
     stack: list[tuple[str, Json]] = [("$", value)]
     while stack:
         path, node = stack.pop()
@@ -89,7 +89,7 @@ def objects(value: object) -> Iterator[tuple[str, JsonObject]]:
 
 
 def noted_members(conversation: Conversation, side: Side) -> list[tuple[Frame, Member]]:
-    """Every member that any rule about single members looks at, in what a side says; found out once."""
+    """Return every member that a rule about single members reads, in a side's messages; computed once."""
     return conversation.compute_once(("noted_members", side), lambda: list(_find_members(conversation, side)))
 
 
@@ -102,7 +102,7 @@ def _find_members(conversation: Conversation, side: Side) -> Iterator[tuple[Fram
 
 @cache
 def names() -> frozenset[str]:
-    """The names of all members that the schema knows, of both versions."""
+    """Return the names of all members in the schema, of both versions."""
     names: set[str] = set()
     for package in ("dragoman.schema.v1", "dragoman.schema.v2"):
         module = import_module(package)

@@ -13,8 +13,8 @@ from dragoman.system.files import HAS_LOCKS, try_lock
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Let only one hub run in a folder: two would take each other's agents and overwrite each other's
-    sessions. Raises `LocalMistake` if another hub is there. The lock ends with this process; agent hosts do
+    """Let only one hub run in a folder: two would use each other's agents and overwrite each other's
+    sessions. Raises `LocalMistake` if another hub runs there. The lock ends with this process; agent hosts do
     not inherit it.
     """
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -32,7 +32,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def running_hub(journal: Path) -> str:
-    """Which hub runs beside this journal, for a person to read; empty if none does."""
+    """Describe the hub that runs beside this journal, for people; empty if none does."""
     for path in journal.absolute().parent.glob("hub*/lock") if HAS_LOCKS else ():
         try:
             descriptor = os.open(path, os.O_RDWR)

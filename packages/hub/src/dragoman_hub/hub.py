@@ -62,11 +62,11 @@ WRITTEN_BY_OTHERS = error_object(
 )
 
 RELEASE_LOOK_SECONDS = 15.0
-"""Between two looks for sessions that nobody uses, at most."""
+"""The most seconds between two searches for unused sessions."""
 
 
 class Hub:
-    """`async with Hub(journal, agents) as hub:`; connections are given to `accept`."""
+    """Use `async with Hub(journal, agents) as hub:`, and give connections to `accept`."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class Hub:
         trace: Trace | None = None,
         ownership: Ownership | None = None,
     ) -> None:
-        """`trace` is asked for the `_meta` with which each prompt goes to its agent, `ownership` whose a
-        session is.
+        """`trace` returns the `_meta` with which each prompt goes to its agent; `ownership` knows who owns a
+        session.
         """
         self.ownership: Ownership = ownership or SoleOwnership()
         self.journal = journal
@@ -98,7 +98,9 @@ class Hub:
         self.changes = TurnChanges(
             is_enabled=self.options.changes,
             keep_seconds=self.options.changes_kept,
-            store=store_beside(self.options.trees) if self.options.trees else None,
+            store=(
+                store_beside(self.options.trees, seal=self.options.trees_seal) if self.options.trees else None
+            ),
         )
         self.changes.far_side = self._far_side
         self.eraser = SessionEraser(journal)
@@ -156,7 +158,9 @@ class Hub:
         await self.aclose()
 
     async def aclose(self, *, keep_agents: bool = False) -> None:
-        """Let go of everybody. With `keep_agents`, agents that can outlive us do, with their turns."""
+        """Disconnect all clients. With `keep_agents`, agents that can outlive us keep running, with their
+        turns.
+        """
         if self._is_closed:
             return
         self.begin_draining()
@@ -202,8 +206,8 @@ class Hub:
         own: Iterable[str] = (),
         through: SessionFollower | None = None,
     ) -> ClientFollower:
-        """`own` are the keys of prompts that the client wrote before. `through` is how it follows the parent
-        of a child session that it has not asked for. Raises `LinkClosed` if it has left.
+        """Let a client follow a session. `own` are the keys of its earlier prompts. `through` is its follower
+        of the parent, for a child session that it has not requested. Raises `LinkClosed` if it has left.
         """
         if client.closed_event.is_set():  # while it was being answered: nobody would ever detach it
             raise LinkClosed("the client has left")
@@ -252,8 +256,8 @@ class Hub:
     # Sessions.
 
     async def session(self, session_id: str, *, may_load: bool = False) -> LiveSession:
-        """The session, opened from the journal if need be. One that its agent loads for the first time is
-        waited for, unless it `may_load`.
+        """Return the session, opened from the journal if necessary. Waits for its first load by its agent,
+        unless `may_load`.
         """
         if session_id in self.sessions:
             await self.ownership.may_act()  # else another node may have gone on with it
@@ -278,7 +282,7 @@ class Hub:
 
     @asynccontextmanager
     async def opening(self, name: str) -> AsyncIterator[None]:
-        """Nobody else opens or makes a session of this name meanwhile."""
+        """Lock a session name, so that no other task opens or creates it."""
         lock = self._opening.setdefault(name, KeyedLock())
         try:
             async with lock:
@@ -321,8 +325,8 @@ class Hub:
         await self.ownership.release(session.lease)
 
     def resting(self, session: LiveSession) -> None:
-        """Close a session in memory that has no activity; if nobody looks either, it is in the journal when
-        it is needed again.
+        """Close an inactive session in memory; if nobody watches it, it is read from the journal when it is
+        needed again.
         """
         self.rest_event.set()
         if self.draining and self.ownership.is_shared and not self._is_closed and session.is_movable:
@@ -351,7 +355,7 @@ class Hub:
     # What passes between a session and its agent besides prompts.
 
     async def ask(self, session: LiveSession, method: str, params: dict[str, Raw]) -> Raw:
-        """A request of a client's to the session's agent, stored before and after."""
+        """Send a client's request to the session's agent, stored before and after."""
         process = await self.pool.bind(session)
         number = process.next_id()
         frame = request(number, method, encode_json(without_ours(params)))[:-1]
@@ -391,8 +395,8 @@ class Hub:
             self.owner.start(take_checkpoint(self, session))
 
     def on_failed_append(self, session: LiveSession, error: JournalError) -> bool:
-        """Whether it is tried again. False if somebody else has written to the session: another node, whose
-        it is by now, or another program. Nothing that we know of it will ever be stored.
+        """Return whether a failed append is tried again. False if another program has written to the session:
+        its new node, or an unknown program. Then none of our waiting entries is ever stored.
         """
         if isinstance(error, StreamMoved):
             if self.sessions.get(session.id) is not session:
@@ -416,18 +420,20 @@ class Hub:
         await lose(self, session)
 
     def begin_draining(self) -> None:
-        """No prompt begins any more: those that wait are for the next hub."""
+        """Start no more prompts: waiting ones are for the next hub."""
         self.draining = True
         for session in list(self.sessions.values()):
             session.dispatch(ev.Draining())
 
     async def will_run(self, session: LiveSession) -> None:
-        """After a crash the next hub looks for sessions that run; one of a cluster has a list of its own."""
+        """Note that a session will run: after a crash the next hub searches for running sessions; a cluster
+        has its own list.
+        """
         if session.log.state != "running" and not self.ownership.is_shared:
             await self.journal.describe(session.stream, state="running")
 
     def describe(self, session: LiveSession, **fields: str) -> None:
-        """Soon: what changes again while the journal writes is written once."""
+        """Update the listing soon: changes during a write of the journal are written together."""
         if "state" in fields:
             session.log.state = ""
         waiting = self.pending_descriptions.get(session.stream)
@@ -454,7 +460,9 @@ class Hub:
             raise ErrorAnswer(-32029, f"Too many prompts: wait {wait:.0f} s", {"retryAfter": wait})
 
     async def introduction(self, agent: str, *, start: bool) -> dict[str, Any]:
-        """The agent's own introduction; if it never has, it is started for it, or nothing is known."""
+        """Return the agent's `initialize` answer; if there is none, start the agent for it, or return
+        nothing.
+        """
         seat = self.pool.seat(agent)
         if seat.initialize_result or not start:
             return seat.initialize_result

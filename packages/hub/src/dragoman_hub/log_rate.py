@@ -19,20 +19,20 @@ LINES = 5
 SECONDS = 60.0
 
 KIND_LENGTH = 48
-"""Characters of a line that tell its kind; what follows may be a peer's."""
+"""The characters of a line that determine its kind; the rest may be a peer's text."""
 
 VALUE = re.compile(r"%[-+ #0-9.]*[a-zA-Z]")
-"""Where a value is put into a line."""
+"""The placeholder for a value in a line."""
 
 KINDS = 256
-"""Kinds that are counted apart; all others count as one."""
+"""The most kinds that are counted separately; all others count as one."""
 
 LOGGERS = (
     "asyncio",
     "uvicorn.error",
     *(f"dragoman_hub.api.{name}" for name in ("acceptor", "request_admission", "app")),
 )
-"""Those that log what peers do before, and when, they are admitted."""
+"""Loggers about peers before and during their admission."""
 
 
 class _Window(Struct):
@@ -43,7 +43,7 @@ class _Window(Struct):
 
 
 class LogRate(logging.Filter):
-    """Attach it to loggers, and call `flush` once in a while."""
+    """Limits loggers: attach it to them, and call `flush` from time to time."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class LogRate(logging.Filter):
         return False
 
     def flush(self) -> None:
-        """Say what was omitted in windows that are over."""
+        """Log the counts of omitted lines of ended periods."""
         now = self._clock()
         for key in [key for key, window in self._windows.items() if window.since + self._seconds <= now]:
             self._end(key)
@@ -92,7 +92,7 @@ class LogRate(logging.Filter):
 
     @contextmanager
     def filtering(self, names: tuple[str, ...] = LOGGERS) -> Iterator[None]:
-        """Filter these loggers for the length of the block; at its end everything omitted is said."""
+        """Filter these loggers for the length of the block; at its end, log all omitted counts."""
         loggers = [logging.getLogger(name) for name in names]
         for logger in loggers:
             logger.addFilter(self)
@@ -105,7 +105,7 @@ class LogRate(logging.Filter):
                 logger.removeFilter(self)
 
     async def flush_regularly(self) -> None:
-        """Until it is cancelled."""
+        """Flush regularly until cancelled."""
         while True:
             await asyncio.sleep(self._seconds)
             self.flush()

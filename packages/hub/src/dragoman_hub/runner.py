@@ -53,24 +53,24 @@ from dragoman_hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman_local.kit.journal_lender import erase_sessions
 from dragoman_local.sandbox.wall import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.tree_store import store_beside
+from dragoman_local.workspace.tree_store import SEALED_NAME, store_beside
 
 log = logging.getLogger(__name__)
 
 AHEAD = 2 * 1024 * 1024
-"""Bytes that a client may be behind before it is told from the journal, which costs more than to tell it at
-once: a burst of some thousand updates.
+"""The most bytes that a client may be behind before it is served from the journal, which costs more: a burst
+of some thousand updates.
 """
 
 GUESTS = TransportLimits(high=AHEAD, low=AHEAD // 4)
-"""Of clients of other nodes; how large their messages may be was for their node to say."""
+"""The limits of clients of other nodes; their own node limits the size of messages."""
 
 DRAIN_SECONDS = 30.0
-"""How long turns that run may take to their end when the hub is asked to go."""
+"""The seconds for running turns to end when the hub is asked to end."""
 
 COLLECT_AFTER = 10_000
-"""Objects, more than are freed, after which garbage is looked for. With Python's own 700, what belongs to
-turns that run is looked through again and again: a seventh of what a thousand of them cost at once.
+"""The new objects after which garbage is collected. With Python's own 700, the objects of running turns are
+searched again and again: a seventh of the cost of a thousand turns.
 """
 
 
@@ -81,11 +81,11 @@ class RunningHub(Struct):
     app: HubApp
     url: str
     token: str | None
-    """Made because there was none; shown once."""
+    """A token that was created because there was none; shown once."""
     store: TokenStore
     reload: Callable[[HubSettings], list[str]]
     refresh_tokens: Callable[[], object]
-    """Makes tokens good at once that were just stored; else it takes a second."""
+    """Makes new tokens valid at once; otherwise it takes a second."""
     cluster: Cluster | None = None
 
 
@@ -119,7 +119,7 @@ def _open_door(settings: HubSettings) -> _Door:
 
 @asynccontextmanager
 async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterator[RunningHub]:
-    """Serve until the block is left. Raises `LocalMistake` for settings that are not possible."""
+    """Serve until the block is left. Raises `LocalMistake` for invalid settings."""
     async with AsyncExitStack() as stack:
         if os.environ.get(SWITCH):
             stack.enter_context(LoopWatch(log_slow_callback))
@@ -133,7 +133,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         hub = Hub(
             observer.measure(place.journal),
             _specs(settings, folder, place.lease),
-            options=options_of(settings),
+            options=replace(options_of(settings), trees_seal=place.trees_seal),
             remember=Introductions(folder / "agents"),
             trace=observer.prompt if spans is not None else None,
             ownership=place.cluster,
@@ -144,7 +144,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         admission = Admission({}, hosts=door.names(settings), origins=settings.origins)
         live = LiveGrants(store, admission, on_revoked=lambda _: _end_strangers(hub, admission))
         live.refresh()
-        hub.pairings = Pairings(admission, store, on_added=live.refresh)
+        hub.pairings = Pairings(admission, store)
         await stack.enter_async_context(
             _open_hub(hub, place.cluster, push=_push(settings, folder, admission))
         )
@@ -212,7 +212,7 @@ def _open_reload(
         _, waiting = changed_settings(settings, fresh)
         live.refresh()
         admission.rename(hosts=door.names(fresh), origins=fresh.origins)
-        hub.options = options_of(fresh)
+        hub.options = replace(options_of(fresh), trees_seal=hub.options.trees_seal)
         hub.default_agent = fresh.default_agent
         hub.pool.offer(specs(fresh))
         current, installer.refusal = fresh, install_refusal(fresh, door.host)
@@ -257,8 +257,8 @@ def _push(settings: HubSettings, folder: Path, admission: Admission) -> PushNoti
 
 
 def install_refusal(settings: HubSettings, host: str) -> str:
-    """Why clients may not add agents; empty if administrators may. A hub that goes by a name of another
-    machine stands behind a proxy: who comes from there is somewhere else too.
+    """Return why clients may not add agents; empty if administrators may. A hub with another machine's name
+    is behind a proxy: its local clients may be on other machines.
     """
     names = [urlsplit(f"//{name}").hostname or "" for name in settings.hosts]
     if settings.agent_installs == "never":
@@ -281,8 +281,8 @@ async def _status(observer: Observer, source: StatusSource, cluster: Cluster | N
 
 
 async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRAIN_SECONDS) -> None:
-    """Let turns that run come to their end; new prompts are refused meanwhile, and sessions in which nothing
-    goes on are given to other nodes.
+    """Let running turns end; new prompts are refused in the meantime, and idle sessions are given to other
+    nodes.
     """
     hub.begin_draining()
     if cluster is not None:
@@ -328,15 +328,15 @@ def options_of(settings: HubSettings) -> HubOptions:
         release_after=settings.detached.release_after,
         prompt_rate=Buckets(settings.limits.prompt_rate).take,
         changes=True,
-        # A store in clear beside a sealed journal would tell what the seal hides.
-        trees="" if settings.encryption.key else _trees_journal(settings),
+        trees=_trees_journal(settings),
     )
 
 
 def _own_files(settings: HubSettings) -> tuple[str, ...]:
     """Files of the hub that no agent and no command may read."""
     trees = store_beside(_trees_journal(settings)).path
-    return settings.journal_place, str(settings.tokens_path), trees
+    sealed = os.path.join(os.path.dirname(trees), SEALED_NAME)
+    return settings.journal_place, str(settings.tokens_path), trees, sealed
 
 
 def _trees_journal(settings: HubSettings) -> str:

@@ -24,7 +24,7 @@ from dragoman_local.known.lookup import BUILT_IN
 
 
 class Kind(Struct, frozen=True):
-    """The kind of a value, with the word of the documentation for it; `least` bounds numbers."""
+    """The kind of a value, with its word in the documentation; `least` limits numbers."""
 
     word: str
     least: float = 0
@@ -66,7 +66,7 @@ class TlsFiles(Struct, frozen=True, kw_only=True):
 
 
 class AgentSettings(Struct, frozen=True, kw_only=True):
-    """One agent: a command that is started, or the address of one that runs already."""
+    """One agent: a command to start, or the address of a running one."""
 
     command: Words = ()
     url: Url = ""
@@ -74,17 +74,17 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     description: Text = ""
     env: Variables = field(default_factory=dict)
     allow: Texts = ()
-    """Names of our own variables that it may see beside the harmless ones."""
+    """Names of our own variables that it may use, besides the harmless ones."""
     dialect: DialectName = "auto"
     place: AgentPlace = ""
-    """Where it lives, if not here: its files and terminals are there, and so is `cwd`."""
+    """Its machine or container, if not this machine: its files and terminals are there, and so is `cwd`."""
     map: MappedFolders = ()
     """Folders here and there, `HERE=THERE`."""
     cwd: File = ""
     sandbox: SandboxProfile = "off"
     """The sandbox around its own processes."""
     state: Texts = ()
-    """Further files and folders that it may write in the sandbox, below the home folder."""
+    """Further files and folders that it may write to in the sandbox, below the home folder."""
     linger: Seconds = 60.0
     idle: Seconds = 600.0
     restarts: CountOrNone = 5
@@ -97,7 +97,7 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
 
 
 class LimitSettings(Struct, frozen=True, kw_only=True):
-    """Bounds on what clients can make the hub do."""
+    """Limits on the work that clients can cause."""
 
     message: Size = 16 * MIB
     connections: Count = 256
@@ -113,7 +113,7 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalSettings(Struct, frozen=True, kw_only=True):
-    """What happens with unanswered questions, and which questions are not asked at all."""
+    """The handling of unanswered questions, and questions that are never asked."""
 
     expire: Seconds = 0.0
     on_expiry: Literal["reject", "cancel"] = "reject"
@@ -121,7 +121,7 @@ class ApprovalSettings(Struct, frozen=True, kw_only=True):
 
 
 class DetachedSettings(Struct, frozen=True, kw_only=True):
-    """What happens to a turn, and to an idle session, when its last client has left."""
+    """The handling of a turn, and of an idle session, when its last client has left."""
 
     on_last_leave: Literal["go-on", "cancel"] = "go-on"
     after: Seconds = 0.0
@@ -129,13 +129,13 @@ class DetachedSettings(Struct, frozen=True, kw_only=True):
 
 
 class EncryptionSettings(Struct, frozen=True, kw_only=True):
-    """Where the key of the journal is; it is not sealed without one."""
+    """The place of the journal's key; without a key the journal is not encrypted."""
 
     key: KeyPlace = ""
 
 
 class TelemetrySettings(Struct, frozen=True, kw_only=True):
-    """Data that the hub shows to the outside."""
+    """Data that the hub exports."""
 
     metrics: Flag = True
     otlp: Url = ""
@@ -146,30 +146,30 @@ class PushSettings(Struct, frozen=True, kw_only=True):
     """Messages to devices whose page is closed."""
 
     contact: Text = ""
-    """An address (mailto: or https:) for whoever runs a push service; the hub's own name if it is empty."""
+    """An address (mailto: or https:) for operators of push services; empty means the hub's own name."""
     private: Flag = False
-    """Whether push services may be at private addresses, and without TLS on this machine."""
+    """Whether push services may have private addresses, and no TLS on this machine."""
 
 
 class ClusterSettings(Struct, frozen=True, kw_only=True):
     """This hub as one of several on the same journal; only for a journal that can be shared."""
 
     node: NodeName = ""
-    """The machine's own name if it is empty."""
+    """The name of the node; empty means the machine's own name."""
     labels: Texts = ()
     roots: Texts = ()
-    """Folders that sessions here may be in; none of them means all."""
+    """Folders for sessions here; none means all."""
     lease: Annotated[float, Kind("seconds", least=1)] = 8.0
 
 
 class HubSettings(Struct, frozen=True, kw_only=True):
-    """Everything."""
+    """All settings."""
 
     listen: Place = "127.0.0.1:8765"
     journal: Store = ""
     durability: Durability = "full"
     keep_days: CountOrNone = 0
-    """Days after which a session is forgotten in which nothing is said; 0 keeps all."""
+    """The days without a message after which a session is forgotten; 0 keeps all."""
     hosts: Hosts = ()
     origins: Origins = ()
     hubs: HubAddresses = ()
@@ -192,12 +192,12 @@ class HubSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def journal_place(self) -> str:
-        """The path or address of the journal, the usual one if none is named."""
+        """The path or address of the journal, the usual one by default."""
         return self.journal or str(data_folder() / "hub.db")
 
     @property
     def tokens_path(self) -> Path:
-        """Where the tokens are kept: beside the journal, if that is a file."""
+        """The path of the tokens: beside the journal, if that is a file."""
         remote = "://" in self.journal_place
         return (data_folder() if remote else Path(self.journal_place).parent) / "tokens.json"
 
@@ -213,11 +213,11 @@ NEEDS_RESTART = (
     ),
     *("limits.head", "limits.unread", "limits.connect_rate"),
 )
-"""What is bound, opened or handed over when the hub starts. Everything else follows a reload."""
+"""Settings that are bound, opened or passed on when the hub starts. All others follow a reload."""
 
 
 def changed_settings(old: HubSettings, new: HubSettings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of what differs: what a reload applies, and what waits for a restart."""
+    """Return the names of changed settings: those that a reload applies, and those that need a restart."""
     differing = _changed_paths(old, new, "")
     waiting = tuple(name for name in differing if needs_restart(name))
     return tuple(name for name in differing if name not in waiting), waiting
@@ -242,12 +242,12 @@ def _changed_paths(old: Any, new: Any, prefix: str) -> list[str]:
 
 
 def data_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where this person's data are kept: the folder of the history, and of the hub."""
+    """Return this user's data folder, of the history and of the hub."""
     return history_path(environ).parent
 
 
 def settings_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the file is, or would be."""
+    """Return the path of the file, even if it does not exist."""
     return user_folder("config", environ) / "hub.toml"
 
 
@@ -255,12 +255,12 @@ def settings_path(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def fields_of(table: type[Struct]) -> dict[str, Any]:
-    """The names of a table's keys and what they take."""
+    """Return the names of a table's keys and their types."""
     return get_type_hints(table, include_extras=True)
 
 
 def choices_of(hint: object) -> tuple[str, ...]:
-    """The words of a choice; empty for what is none."""
+    """Return the words of a choice; empty for other types."""
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 
@@ -273,8 +273,8 @@ def kind_of(hint: object) -> Kind:
 def offered_agents(
     settings: HubSettings, *, agents: list[KnownAgent] | None = None
 ) -> Mapping[str, AgentSettings]:
-    """The agents of the file, those that come with dragoman, and those that are known by name, each with a
-    command or a url. What the file says wins, and may add to an agent that it does not define. Raises
+    """Return the agents of the file, those that come with dragoman, and those that are known by name, each
+    with a command or a url. The file has priority, and may add to an agent that it does not define. Raises
     `LocalMistake` if the default agent is not among them.
     """
     offers = {agent.name: _known_settings(agent) for agent in BUILT_IN}

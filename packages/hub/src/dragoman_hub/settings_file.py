@@ -33,14 +33,14 @@ from dragoman_local.known.toml_text import TomlStatement, statements, write_key
 from dragoman_local.sandbox.boundary import works_in_folders
 
 BUILT_IN = ("review", "code", "echo")
-"""Agents that are there without being configured."""
+"""Agents that exist without configuration."""
 
 MOST_BYTES = 1024 * 1024
 """A larger file is not a configuration."""
 
 Key: TypeAlias = tuple[str, ...]
 Where: TypeAlias = Callable[[tuple[str | int, ...]], str]
-"""How the place of a key is told."""
+"""The form of a key's place in messages."""
 
 
 class SettingsFinding(Struct, frozen=True):
@@ -55,7 +55,7 @@ class SettingsFinding(Struct, frozen=True):
 
 
 class SettingsError(LocalMistake):
-    """The configuration cannot be used; `findings` are all that is wrong with it."""
+    """The configuration is invalid; `findings` are all mistakes."""
 
     def __init__(self, findings: Iterable[SettingsFinding]) -> None:
         self.findings = tuple(findings)
@@ -72,7 +72,7 @@ def load_settings(path: Path | None = None, *, overrides: Mapping[str, object] |
 def parse_settings(
     text: str, *, path: Path | str = "hub.toml", overrides: Mapping[str, object] | None = None
 ) -> HubSettings:
-    """The same, of a text; `path` is what it is called, and where relative paths in it begin."""
+    """Read a text; `path` is its name, and the base of relative paths in it."""
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -251,15 +251,15 @@ OPENING, CLOSING = "[{", "]}"
 
 
 class TomlLines:
-    """In which line of a valid TOML text something stands. `tomllib` tells no lines: the text is cut into its
-    statements, each of which sets one path, in which an element of an array is a number.
+    """Finds the line of a value in a valid TOML text, which `tomllib` does not report: the text is cut into
+    its statements, each of which sets one path; an element of an array is a number in it.
     """
 
     def __init__(self, text: str) -> None:
         self._places = list(_places(statements(text)))
 
     def of(self, path: Sequence[str | int]) -> int:
-        """The line of `path`, or else of its parent; 1 when nothing does."""
+        """Return the line of `path`, or of its parent; 1 if there is neither."""
         best, depth = 1, 0
         for place, line in self._places:
             common = _common_depth(place, tuple(path))

@@ -23,7 +23,7 @@ BYTES = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 10
 TIMES = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
 
 LONGEST = 10 * 365 * 86_400.0
-"""Seconds that anybody waits for; more is a slip of the pen."""
+"""The most seconds of a setting; more is a typing mistake."""
 
 MOST = 1_000_000_000
 
@@ -44,7 +44,7 @@ class BadValue(Exception):
 
 
 def read_value(kind: Kind, value: object, folder: str) -> Any:
-    """A value as the hub uses it; a relative path begins at `folder`. Raises `BadValue`."""
+    """Return a value as the hub uses it; a relative path begins at `folder`. Raises `BadValue`."""
     return READERS[kind.word](value, kind, folder)
 
 
@@ -55,7 +55,7 @@ def read_choice(value: object, choices: tuple[str, ...]) -> str:
 
 
 def read_size(value: object, least: float = 0) -> int:
-    """Bytes, as a number or with a unit: `16 MiB`, `500 kB`."""
+    """Parse bytes, as a number or with a unit: `16 MiB`, `500 kB`."""
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     unit = BYTES.get(match[2].lower()) if match else None
     if isinstance(value, int) and not isinstance(value, bool):
@@ -70,7 +70,7 @@ def read_size(value: object, least: float = 0) -> int:
 
 
 def read_rate(value: object) -> Rate:
-    """`60/min`; the units are s, min and h."""
+    """Parse `60/min`; the units are s, min and h."""
     match = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None or match[2].lower() not in TIMES or int(match[1]) < 1:
         raise BadValue('must be a rate of at least 1, such as "60/min" (s, min, hour)')
@@ -113,7 +113,7 @@ def _texts(value: object, matches: Callable[[str], object], must: str) -> tuple[
 
 
 class BadElement(BadValue):
-    """The same, of one element of a list."""
+    """The same for one element of a list."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__(why)

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from dragoman.testing.pace import deadline
 from dragoman_hub.gate.grants_store import TokenStore
-from tests.nats_servers import Place, free_port
+from tests.nats_servers import Place
+from tests.ports import KeptPort
 
 ROOT = Path(__file__).parents[4]
 AGENT = Path(__file__).with_name("agent.py")
@@ -61,7 +62,8 @@ class Node:
         """`more` are further lines of the configuration; `command` is another agent."""
         self.name = name
         self.place = place or Place()
-        self.address = f"{self.place.host}:{free_port(self.place.host)}"
+        self._kept_port = KeptPort(self.place.host)
+        self.address = f"{self.place.host}:{self._kept_port.number}"
         self.folder = folder / name
         self.journal = journal
         self.process: subprocess.Popen[bytes] | None = None

@@ -20,9 +20,9 @@ from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
-from tests.forks import Fork, start
+from tests.forks import Fork, first_line, start
 from tests.hub.sessions.drops import Person, normalised
-from tests.nats_servers import free_port
+from tests.ports import KeptPort
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 
@@ -34,7 +34,8 @@ class KilledHub:
     """A hub as a process of its own, not of our tree: what it leaves behind must live on."""
 
     def __init__(self, folder: Path) -> None:
-        self.port = free_port()
+        self._kept_port = KeptPort()
+        self.port = self._kept_port.number
         self._env = {
             **{name: value for name, value in os.environ.items() if "DRAGOMAN" not in name},
             "XDG_DATA_HOME": str(folder / "data"),
@@ -50,8 +51,7 @@ class KilledHub:
         place = ["--listen", f"127.0.0.1:{self.port}", "--config", str(self._config), "--json"]
         command = [sys.executable, "-m", "dragoman", "hub", *place]
         self.process = start(command, cwd=Path.cwd(), env=self._env, stderr=self._log.fileno())
-        assert self.process.stdout is not None
-        line = await asyncio.to_thread(self.process.stdout.readline)
+        line = await asyncio.to_thread(first_line, self.process, Path(self._log.name))
         self.token = json.loads(line)["token"] or self.token
 
     def kill(self, how: int = signal.SIGKILL) -> None:

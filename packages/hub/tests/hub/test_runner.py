@@ -10,12 +10,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.runtime.loop_watch import SWITCH
 from dragoman.system.files import lock
 from dragoman_hub.runner import run_hub
-from dragoman_hub.settings import HubSettings
+from dragoman_hub.settings import EncryptionSettings, HubSettings
+from tests.ports import KeptPort
 
 pytestmark = [
     pytest.mark.bound(40),
@@ -32,12 +34,6 @@ def settings(folder: Path, port: int) -> HubSettings:
     )
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port: int = bound.getsockname()[1]
-        return port
-
-
 async def is_open(port: int) -> bool:
     try:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -49,7 +45,8 @@ async def is_open(port: int) -> bool:
 
 
 async def test_nobody_is_let_in_while_the_journal_is_being_opened(tmp_path: Path) -> None:
-    port = free_port()
+    kept_port = KeptPort()
+    port = kept_port.number
     descriptor = os.open(tmp_path / "hub.db-lock", os.O_RDWR | os.O_CREAT, 0o600)
     lock(descriptor)  # as whoever repairs the journal does
     running = run_hub(settings(tmp_path, port))
@@ -68,8 +65,25 @@ async def test_nobody_is_let_in_while_the_journal_is_being_opened(tmp_path: Path
         await running.__aexit__(None, None, None)
 
 
+async def test_a_hub_with_a_sealed_journal_seals_the_memory_of_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HUB_KEY", "0123456789abcdef" * 2)
+    sealed = replace(settings(tmp_path, 0), encryption=EncryptionSettings(key="env:HUB_KEY"))
+    async with run_hub(sealed) as running:
+        store = running.hub.changes.store
+        assert store is not None
+        store.begin_turn("s", ["/quagga"])
+        running.reload(sealed)
+        assert running.hub.options.trees_seal is not None
+        assert store.path in running.hub.options.secrets
+    assert not (tmp_path / "memory.db").exists()
+    assert all(b"quagga" not in path.read_bytes() for path in tmp_path.glob("memory-sealed.db*"))
+
+
 async def test_a_hub_whose_tokens_cannot_be_read_never_listens(tmp_path: Path) -> None:
-    port = free_port()
+    kept_port = KeptPort()
+    port = kept_port.number
     (tmp_path / "tokens.json").write_text("no tokens")
     (tmp_path / "tokens.json").chmod(0o600)
     with pytest.raises(LocalMistake, match="not a token file"):

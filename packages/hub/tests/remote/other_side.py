@@ -19,6 +19,7 @@ import pytest
 from dragoman.sdk.remote_place import RemotePlace
 from dragoman.testing.pace import patience
 from dragoman_hub.remote.reach import RemoteAccess
+from tests.ports import KeptPort
 
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin:/usr/bin")
 SEPARATION = Path("/run/sshd")
@@ -40,18 +41,13 @@ def why_no_sshd() -> str:
 needs_sshd = pytest.mark.skipif(bool(why_no_sshd()), reason=why_no_sshd())
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class SshServer:
     """A server that runs from `start` to `stop`. `access()` reaches it, directly or through another port."""
 
     def __init__(self, folder: Path, *, cache: Path | None = None) -> None:
         self.folder = folder
-        self.port = free_port()
+        self._kept_port = KeptPort()
+        self.port = self._kept_port.number
         self.cache = cache or folder / "cache-there"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -77,6 +73,7 @@ class SshServer:
                 return
             except OSError:
                 time.sleep(0.01)
+        self.stop()
         raise AssertionError((self.folder / "sshd.log").read_text())
 
     @property

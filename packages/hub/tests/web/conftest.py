@@ -128,9 +128,7 @@ class HubStarts:
         with open(self._folder / "log", "ab") as log:
             process = forks.start(self._command, cwd=Path.cwd(), env=self._env, stderr=log.fileno())
         self._processes.append(process)
-        assert process.stdout is not None
-        told = process.stdout.readline()
-        assert told, (self._folder / "log").read_text()
+        told = forks.first_line(process, self._folder / "log")
         direct = str(json.loads(told)["page"].partition("#")[0])
         self._wire.target = int(direct.rstrip("/").rpartition(":")[2])
         return direct

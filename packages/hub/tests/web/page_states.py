@@ -173,6 +173,24 @@ def file_view(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".file-line.wanted")
 
 
+@state("Who wrote the lines of a file", "light", "dark", "phone", "narrow", "zoom")
+def blame(page: Any, scene: Scene) -> None:
+    if "blame" not in scene.sessions:
+        folder = scene.hub.folder / "blame"
+        folder.mkdir()
+        _begin(page, scene, "blame", "Write the parser in a file of its own", folder=folder)
+        page.click(".asks button >> text=Allow")
+        ended(page, 1)
+        page.wait_for_selector(".changed-bar")
+        send(page, "Keep what lies between the halves")
+        ended(page, 2)
+        with (folder / "parser.py").open("a") as file:
+            file.write("\n\n# to do: join them again\n")
+    scene.go(page, "blame")
+    page.click(".tool .blame-link >> nth=-1")
+    page.wait_for_selector(".by-person .blame-who")
+
+
 @state("A turn that runs, with a queue", "light", "dark", "phone")
 def running_turn(page: Any, scene: Scene) -> None:
     if "running" not in scene.sessions:

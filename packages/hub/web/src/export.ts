@@ -25,7 +25,7 @@ export async function exported(app: App, open: Conversation): Promise<Blob> {
   // Colours come a moment later.
   await import("./view/highlight");
   await new Promise((resolve) => window.setTimeout(resolve));
-  for (const button of body.querySelectorAll("button.copy, button.turn-menu")) button.remove();
+  for (const button of body.querySelectorAll("button.copy, button.turn-menu, button.blame-link")) button.remove();
   const named = el("title", "", plain(title)).outerHTML;
   const policy = `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`;
   const start = `<!doctype html>\n<html lang="en"><head><meta charset="utf-8">${policy}${named}<style>${styles()}</style></head>`;

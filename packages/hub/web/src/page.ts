@@ -203,7 +203,7 @@ function pane(open: Conversation, at: number) {
     redraw();
   };
   const isActive = current() === open;
-  return html`<section class="pane ${isActive ? "active" : ""} ${app.may("prompt") ? "" : "watches"}" data-session=${identityOf({ hub: app.key, sessionId: open.id })} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
+  return html`<section class="pane ${isActive ? "active" : ""} ${app.may("prompt") ? "" : "watches"} ${open.fold.remembersFiles ? "remembers" : ""}" data-session=${identityOf({ hub: app.key, sessionId: open.id })} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
     ${hubNotice(app)}${sessionView(app, open, timeline(open), composers[at], acts)}</section>`;
 }
 
@@ -396,6 +396,18 @@ function openFile(identity: string, place: FilePlace): void {
   const show = (): void => void import("./view/file").then(({ showFile }) => showFile(owner, sessionId, place), () => app.say("The file view could not be loaded. Check the connection to the hub, then try again."));
   if (surroundings.openFile) surroundings.openFile(sessionId, place, show);
   else show();
+}
+
+/** The view of authors is loaded with the first of them; whoever goes to a turn leaves all windows. */
+function openBlame(identity: string, path: string): void {
+  const [owner, sessionId] = hubs.find(identity);
+  const goTo = (id: string, cursor: string): void => {
+    for (const opened of document.querySelectorAll<HTMLDialogElement>("dialog[open]")) opened.close();
+    const open = owner === app && app.shown().find((other) => other.id === id);
+    if (open) void seek(open, cursor, (list, item) => list.goTo(item, true));
+    else go(owner.hashOf(id, cursor));
+  };
+  void import("./view/blame").then(({ showBlame }) => showBlame(owner, sessionId, path, goTo), notLoaded);
 }
 
 /** Files of a session by a few letters of their path. */
@@ -610,6 +622,8 @@ export function startPage(connect: (app: App) => HubConnection): void {
     const sessionId = target.closest?.<HTMLElement>("[data-session]")?.dataset.session ?? identityOf({ hub: app.key, sessionId: current()?.id ?? "" });
     const allow = target.closest?.<HTMLElement>("[data-remedy]");
     if (allow && sessionId) allowIn(sessionId, allow.dataset.remedy!);
+    const blamed = target.closest?.<HTMLElement>("[data-blame]");
+    if (blamed && sessionId) openBlame(sessionId, blamed.dataset.blame!);
     const file = target.closest?.<HTMLElement>("[data-file]");
     if (!file) return;
     event.preventDefault(); // it may stand in the summary of a tool call, which is not to be folded by it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -58,6 +59,23 @@ async def test_a_replaced_journal_is_saved_beside_the_new_file(tmp_path: Path) -
     (rescued,) = tmp_path.glob("j.db.rescued-*")
     restore(rescued, path, replace=True)
     assert await stored(path) == WORDS
+
+
+@pytest.mark.parametrize("happens", ["deleted", "replaced"])
+async def test_readers_keep_the_file_that_was_opened(tmp_path: Path, happens: str) -> None:
+    path, other = tmp_path / "j.db", tmp_path / "other.db"
+    async with open_journal(other) as journal:
+        await journal.append("a", [note("other")])
+    async with open_journal(path) as journal:
+        await journal.append("a", [note(word) for word in WORDS])
+    async with open_journal(path) as journal:  # nothing is left in the log
+        if happens == "deleted":
+            for companion in ("", "-wal", "-shm"):
+                os.unlink(f"{path}{companion}")
+        else:
+            os.replace(other, path)
+        assert await asyncio.gather(*[frames(journal, "a") for _ in range(8)]) == [WORDS] * 8
+        assert await journal.find_key("a", "none") is None, "read in the thread of the caller"
 
 
 async def test_what_is_in_a_log_that_was_deleted_is_saved(tmp_path: Path) -> None:

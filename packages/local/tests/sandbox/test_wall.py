@@ -6,16 +6,28 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from dragoman.errors import LocalMistake
+from dragoman.testing.pace import patience
 from dragoman_local.sandbox import wall
 from dragoman_local.sandbox.boundary import Boundary, Profile
-from dragoman_local.sandbox.wall import Wall, agent_launcher, can_hold, confined, hold_or_refuse
+from dragoman_local.sandbox.plan import boundary_for
+from dragoman_local.sandbox.wall import (
+    SessionWall,
+    Wall,
+    agent_launcher,
+    can_hold,
+    confined,
+    hold_or_refuse,
+)
 from tests.sandbox.stage import need_wall
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
@@ -111,6 +123,31 @@ def test_the_folder_of_a_wall_whose_process_was_killed_goes_with_the_next_wall(
     assert foreign.is_symlink()
     for each in (first, second):
         each.close()
+
+
+def test_a_wall_that_is_closed_while_it_is_made_is_removed_by_its_maker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_wall()
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    is_begun, may_go_on = threading.Event(), threading.Event()
+
+    def slow_boundary(*arguments: Any, **options: Any) -> Boundary:
+        is_begun.set()
+        assert may_go_on.wait(patience(20))
+        return boundary_for(*arguments, **options)
+
+    monkeypatch.setattr(wall, "boundary_for", slow_boundary)
+    session_wall = SessionWall("workspace")
+    with ThreadPoolExecutor(1) as thread:
+        opening = thread.submit(session_wall.open, [str(tmp_path)])
+        assert is_begun.wait(patience(20))
+        session_wall.close()  # it does not wait
+        assert not opening.done()
+        may_go_on.set()
+        with pytest.raises(LocalMistake, match="the session is closed"):
+            opening.result()
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("profile", ["workspace", "read-only"])

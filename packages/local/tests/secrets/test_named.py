@@ -25,6 +25,19 @@ HIDDEN = [
     "set AWS_SECRET_ACCESS_KEY={}",
     "_authToken={}",
     "//registry/:_password={}",
+    "\x1b[32mINFO\x1b[0m \x1b[1mapi_key\x1b[0m=\x1b[33m{}\x1b[0m",
+    # settings
+    "#cloud-config\nchpasswd:\n  list: |\n    root:{}\n  expire: false\n",
+    "enable secret 0 {}",
+    "radius-server host 10.4.1.9 key 0 {}",
+    # code of other languages
+    '{{rabbit, [{{default_pass, <<"{}">>}}]}}.',
+    'Const DB_PASSWORD As String = "{}"',
+    "{{ adminPassword:: '{}' }}",
+    # dialogues
+    'expect "assword:"\nsend "{}\\r"',
+    "AUTH LOGIN\n334 UGFzc3dvcmQ6\n{}\n235 ok",
+    "login/pass: ida / {}",
     # settings
     "password = {}",
     "spring.datasource.password={}",
@@ -136,6 +149,31 @@ def test_letters_in_an_order_that_no_words_have_are_a_secret(text: str) -> None:
     assert LETTERS not in redact(text.format(LETTERS))
 
 
+@every(
+    "text",
+    [
+        "eva:{SHA}2DaV7e+HWZ+TTThg8osOImqdkVg=",
+        'secret "$9$Xy7NbsaJDkqf2gQ39pBIRcre"; ## SECRET-DATA',
+        "sonar.login=2a665b147dd38f9761ed13367083028c1fba7e53",
+        'psk="ein dachs im bau 7"',
+        "(Benutzer=ida, Kennwort=Bohnenstange)",
+    ],
+)
+def test_hashes_and_words_in_their_places_are_covered(text: str) -> None:
+    assert REDACTED in redact(text)
+
+
+def test_a_secret_is_covered_wherever_it_stands() -> None:
+    assert SECRET not in redact(f'connect(dsn, "app", "{SECRET}"); options = {{password: "{SECRET}"}}')
+    # not what is a word as well
+    assert redact("password: 'staging-server1'\nhost: staging-server1\n").endswith("host: staging-server1\n")
+
+
+@every("text", ['("Authorization", "Basic {}")', "headers.set('Authorization', 'Basic {}');"])
+def test_what_a_header_has_behind_its_scheme_is_a_secret(text: str) -> None:
+    assert "q7Zk" not in redact(text.format("q7Zk" * 5))
+
+
 STAYS = [
     'secret = "httpsProxyHandler"',
     "token: MyHttpsTokenHandlerFactory",
@@ -179,6 +217,14 @@ STAYS = [
     "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
     "ask-the-other-question-tomorrow-morning",
     "-----BEGIN PUBLIC KEY-----",
+    "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA0Z3VS5JJcds3xfn",
+    # lists of names
+    "names = [\n    'fputcsv',\n    'passthru',\n    'readfile',\n    'realpath',\n]\n",
+    "    r'passwordbox|'\n    r'pause|'\n    r'random|'\n",
+    '    "ssh2_auth_password",\n    "ssh2_auth_pubkey_file",\n',
+    "def sign(private_key: Ed25519PrivateKey | Ed448PrivateKey) -> bytes: ...",
+    'class SimpleCredential(Credential):\n    """Simple credentials implementation"""\n',
+    "image = '" + "A" * 40 + "BAAA" + "A" * 40 + "'",
     "Here is the key idea: count each token, pass the result on, and keep a cookie's header.",
 ]
 

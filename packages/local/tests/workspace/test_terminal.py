@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -96,11 +97,10 @@ async def test_endless_output_costs_no_memory_and_stops_nobody(tmp_path: Path) -
         workspace.open("s", cwd=str(tmp_path))
         terminals = workspace.terminals("s")
         terminal = terminals.get(await terminals.create(TerminalRequest(command="yes", args=["x" * 100])))
-        loop = asyncio.get_running_loop()
         await until(lambda: terminal.tail.is_truncated)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        end, turns = loop.time() + 0.7, 0
-        while loop.time() < end:
+        end, turns = time.thread_time() + 0.7, 0  # of a processor: what others take of it stops nobody
+        while time.thread_time() < end:
             await asyncio.sleep(0)
             turns += 1
         assert turns > 70

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
+from dragoman_local.journal.seal import Seal
 from dragoman_local.workspace.line_history import LineHistory
 from dragoman_local.workspace.packed_contents import MOST_LINKS
 from dragoman_local.workspace.snapshot_entries import content_digest
@@ -157,12 +158,14 @@ import asyncio, os, sys
 from functools import partial
 from pathlib import Path
 from tests.workspace.remembered_folder import RememberedFolder
+from tests.workspace.test_tree_store import store_of
 def write(folder, number):  # at once, so that no file is ever half written
     new = folder.root.parent / "new.txt"
     new.write_text(f"content {number}\\n" * 500)
     os.replace(new, folder.root / f"{number % 5}.txt")
 async def main():
-    folder = RememberedFolder(Path(sys.argv[1]))
+    tmp_path = Path(sys.argv[1])
+    folder = RememberedFolder(tmp_path, store=store_of(tmp_path, is_sealed=sys.argv[2] == "True"))
     for number in range(10_000):
         await folder.turn("killed", {}, work=partial(write, folder, number))
         print(number, flush=True)
@@ -170,9 +173,18 @@ asyncio.run(main())
 """
 
 
-async def test_a_killed_process_leaves_whole_looks_and_a_turn_that_is_torn(tmp_path: Path) -> None:
+def store_of(tmp_path: Path, *, is_sealed: bool = True, key: bytes = b"k" * 32) -> TreeStore:
+    return TreeStore(str(tmp_path / "memory.db"), seal=Seal(key).trees if is_sealed else None)
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+async def test_a_killed_process_leaves_whole_looks_and_a_turn_that_is_torn(
+    tmp_path: Path, is_sealed: bool
+) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[4]
+        [sys.executable, "-c", KILLED, str(tmp_path), str(is_sealed)],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[4],
     )
     assert process.stdout is not None
     for _ in range(5):
@@ -180,7 +192,7 @@ async def test_a_killed_process_leaves_whole_looks_and_a_turn_that_is_torn(tmp_p
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    folder = RememberedFolder(tmp_path)
+    folder = RememberedFolder(tmp_path, store=store_of(tmp_path, is_sealed=is_sealed))
     root, store = str(folder.root), folder.store
     await folder.look()
     for seen in store.looks(root):
@@ -393,3 +405,62 @@ async def test_a_look_of_another_process_does_not_disturb_a_question(tmp_path: P
     await folder.turn("two", {"a.txt": "of one\nof two\n"})
     found = history.origins("a.txt")
     assert [text for text, _ in found or ()] == ["of one"]
+
+
+async def test_a_sealed_store_says_nothing_without_its_key_and_everything_with_it(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path, store=store_of(tmp_path))
+    folder.write({"quagga.txt": "dodo " * 9})
+    await folder.look()
+    turn = await folder.turn("thylacine", {"quagga.txt": "moa " * 9, ".env": "x"})
+    assert await folder.blame("quagga.txt") == ["thylacine 1"]
+    digest = content_digest(b"moa " * 9)
+    assert folder.store.content(digest) == b"moa " * 9
+    assert folder.store.turns()[0].prompt == "do thylacine"
+    folder.store.close()
+    disk = b"".join(path.read_bytes() for path in tmp_path.glob("memory.db*"))
+    for word in ("quagga", "moa", "dodo", "do thylacine", str(folder.root), ".env"):
+        assert word.encode() not in disk, word
+    for name in (digest, content_digest(b"x")):
+        assert bytes.fromhex(name) not in disk
+        assert name.encode() not in disk
+    again = store_of(tmp_path)
+    assert [(turn.id, turn.prompt) for turn in again.turns(str(folder.root))] == [(turn, "do thylacine")]
+    assert sorted(again.tree(str(folder.root), again.looks(str(folder.root))[-1].id)) == [
+        ".env",
+        "quagga.txt",
+    ]
+    again.close()
+    for other in (store_of(tmp_path, key=b"q" * 32), store_of(tmp_path, is_sealed=False)):
+        with pytest.raises(LocalMistake, match="sealed with another key"):
+            other.roots()
+        other.close()
+    plain = RememberedFolder(tmp_path / "plain")
+    await plain.look()
+    plain.store.close()
+    with pytest.raises(LocalMistake, match="is not sealed, and stays so"):
+        store_of(tmp_path / "plain").roots()
+
+
+async def test_what_was_changed_in_a_sealed_store_is_not_served(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path, store=store_of(tmp_path))
+    folder.write({"a.txt": "a\n", "b.txt": "b\n"})
+    await folder.look()
+    folder.store.close()
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
+        one, other = connection.execute("select id, data from blobs order by id").fetchall()
+        connection.execute("update blobs set data = ?, base = null where id = ?", (other[1], one[0]))
+        connection.execute(
+            "update files set path = ? where path = (select min(path) from files)", (b"x" * 40,)
+        )
+        connection.commit()
+    store = store_of(tmp_path)
+    refused = 0
+    for text in (b"a\n", b"b\n"):
+        try:
+            assert store.content(content_digest(text)) == text
+        except LocalMistake:
+            refused += 1
+    assert refused == 1
+    with pytest.raises(LocalMistake, match="was changed"):
+        store.files(str(folder.root))
+    store.close()

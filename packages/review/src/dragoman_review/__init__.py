@@ -1,4 +1,4 @@
-"""Reviews texts, offline: what is wrong, where, why, and, where known, how to fix it.
+"""Reviews texts, offline: what is wrong, where, why, and, if known, how to fix it.
 
     async for finding in review([ReviewSource("app.py", text)], ReviewSettings()):
         print(finding.place.line, finding.title)

@@ -27,18 +27,19 @@ if TYPE_CHECKING:
     from dragoman_review.inspectors import Inspector
 
 DEADLINE = 30.0
-"""Seconds for one text. A megabyte of Python takes five and what people write a hundredth of one; but nobody
-waits for it, and a machine that has much to do takes its time."""
+"""The most seconds for one text. A megabyte of Python takes five and ordinary files a hundredth of one; a
+busy machine takes longer, and nobody waits for it.
+"""
 
 WAITING = 32
-"""Proposals that may wait for the worker; what comes on top is not judged."""
+"""The most proposals that wait for the worker; further ones are not checked."""
 
 IDLE = 60.0
-"""Seconds after which a worker that has nothing to do is ended."""
+"""The seconds after which an idle worker is ended."""
 
 
 class Assessor:
-    """Owned by an event loop. Making one starts nothing; `aclose` ends everything."""
+    """The worker of one event loop. Constructing starts nothing; `aclose` ends everything."""
 
     def __init__(self, *, deadline: float = DEADLINE) -> None:
         self._deadline = deadline
@@ -108,7 +109,7 @@ class Assessor:
                 await inspector.aclose()
 
     async def aclose(self) -> None:
-        """End the worker. No judgement may be under way."""
+        """End the worker, when no check is running."""
         if self._timer is not None:
             self._timer.cancel()
         if self._ending is not None:

@@ -14,7 +14,7 @@ from dragoman_review.rules import ReviewRule
 
 
 class BaseFiles:
-    """Files that say how a review judges. A context manager: copies from the base last as long as it.
+    """Files that configure a review. A context manager: copies from the base are removed at its end.
 
     A change that is reviewed against a base does not bring its own: those inside of the repository are read
     as the base has them.

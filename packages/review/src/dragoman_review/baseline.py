@@ -23,7 +23,9 @@ from dragoman_review.text_edits import TextLines
 VERSION = 1
 
 LONG = 2_000
-"""Characters of a line that may hold thousands of secrets; of more only these around a secret count."""
+"""The most characters of a line in which all secrets count; of longer lines only the text around a secret
+counts.
+"""
 
 
 class BadBaseline(LocalMistake):
@@ -42,7 +44,7 @@ class Baseline:
         self._counts = dict(counts)
 
     def counter(self) -> Counter[str]:
-        """A copy to use up in one review."""
+        """Return a copy to use up in one review."""
         return Counter(self._counts)
 
     def __len__(self) -> int:
@@ -70,7 +72,7 @@ class Baseline:
 
 
 def fingerprint(finding: Finding, lines: TextLines) -> str:
-    """The same for the same finding in a text that changed elsewhere."""
+    """Return a value that stays the same for a finding when other parts of the text change."""
     place = finding.place
     line = lines.line(place.line)
     if finding.is_secret:

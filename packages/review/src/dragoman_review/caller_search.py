@@ -17,7 +17,7 @@ from dragoman_review.source_files import decode
 
 MOST_FILES = 5_000
 LARGEST = 1_000_000
-"""Bytes of a file in which callers are looked for."""
+"""The most bytes of a file in which callers are searched."""
 
 INDEX = ":0"
 
@@ -25,7 +25,7 @@ INDEX = ":0"
 async def broken_callers(
     changes: GitChanges, folder: Path, settings: ReviewSettings, *, is_staged: bool = False
 ) -> list[Finding]:
-    """Calls in files below a folder that a change breaks; paths are relative to that folder."""
+    """Return calls in files below a folder that a change breaks; paths are relative to that folder."""
     functions: list[ChangedFunction] = []
     for file in changes.files:
         if file.path.endswith(".py") and changes.base is not None:

@@ -35,7 +35,7 @@ class Signature(NamedTuple):
     keywords: frozenset[str]
     """Parameters that can be given by name."""
     takes_more: bool
-    """Whether it has `*args`."""
+    """Whether it accepts `*args`."""
     takes_any_keyword: bool
 
     @classmethod
@@ -58,7 +58,7 @@ class Signature(NamedTuple):
         )
 
     def problem(self, call: ast.Call) -> str | None:
-        """Why a call does not fit; None if it does, or if nobody can tell."""
+        """Return why a call does not fit; None if it does, or if that is unknown."""
         if any(isinstance(item, ast.Starred) for item in call.args) or any(
             keyword.arg is None for keyword in call.keywords
         ):
@@ -84,7 +84,7 @@ class ChangedFunction(NamedTuple):
 
 
 def changed_functions(path: str, before: str, after: str) -> list[ChangedFunction]:
-    """Functions of a module whose parameters have changed."""
+    """Return functions of a module whose parameters have changed."""
     old, new = _signatures(before), _signatures(after)
     module = module_of(path)
     return [
@@ -119,7 +119,9 @@ def _parse(lines: TextLines) -> ast.Module:
 def broken_calls(
     source: ReviewSource, inside: str, functions: Sequence[ChangedFunction]
 ) -> Iterator[Finding]:
-    """Calls in one text that no longer fit the changed functions; `inside` is its path from the top."""
+    """Return calls in one text that no longer fit the changed functions; `inside` is its
+    path from the top.
+    """
     lines = TextLines(source.text)
     tree = _parse(lines)
     targets = _called_names(tree, module_of(inside), inside.endswith("__init__.py"), functions)

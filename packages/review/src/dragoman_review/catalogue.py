@@ -16,6 +16,7 @@ from dragoman_review.callers import CALLER
 from dragoman_review.finding import RuleText
 from dragoman_review.python_ast import SYNTAX
 from dragoman_review.rules import ReviewRule, all_rules, own_rules
+from dragoman_review.secrets import HARDCODED
 from dragoman_review.suppression import COMPLAINTS
 from dragoman_review.whole_text import CHECKS
 
@@ -27,19 +28,19 @@ class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     rule: str
     path: str
-    """What a file with such a text is called; the name tells the language."""
+    """The file name for such a text, which determines the language."""
     bad: str
     good: str
 
 
 def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[RuleText, ...]:
     """Our rules, and those of users."""
-    rules = [*CHECKS, *NAMED_BY_US, *all_rules(more), CALLER, SYNTAX, *COMPLAINTS]
+    rules = [*CHECKS, *NAMED_BY_US, *all_rules(more), CALLER, SYNTAX, HARDCODED, *COMPLAINTS]
     return tuple(sorted(rules, key=lambda rule: rule.id))
 
 
 def rule_examples() -> dict[str, RuleExample]:
-    """One example for each rule of Dragoman, by its name; the first where a rule has several."""
+    """Return one example for each rule of Dragoman, by its name; the first if a rule has several."""
     tables = tomllib.loads((_DATA / "examples.toml").read_text("utf-8"))["example"]
     examples = {example.rule: example for example in convert(tables, list[RuleExample])}
     for rule in all_rules(()):
@@ -55,7 +56,7 @@ class RuffRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Our text for a finding of ruff."""
 
     ruff: str
-    """The code under which it finds this."""
+    """The ruff code of the same finding."""
 
 
 NAMED_BY_US = convert(

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 
 class Severity(enum.Enum):
-    """How bad a finding is, from the worst to the mildest."""
+    """The severity of a finding, from the worst to the mildest."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -33,7 +33,7 @@ _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class FindingPlace(Struct, frozen=True, kw_only=True):
-    """Where something was found."""
+    """The place of a finding."""
 
     path: str
     line: int
@@ -56,29 +56,29 @@ class Edit(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True, kw_only=True):
-    """A way to mend a finding."""
+    """A fix of a finding."""
 
     title: str
     edits: tuple[Edit, ...]
-    """In order, none overlapping another."""
+    """In order, without overlaps."""
     safe: bool
-    """Whether the program means the same afterwards, but for what was wrong with it."""
+    """Whether the program keeps its meaning, except for the mistake."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """Something that is wrong, or may be."""
+    """A mistake, or a possible one."""
 
     rule: str
-    """Its name, such as `python/bare-except`, whichever tool found it."""
+    """Its name, such as `python/bare-except`, for any tool."""
     severity: Severity
     place: FindingPlace
     title: str
     why: str
     fix: Fix | None = None
     tool: str = "dragoman"
-    """Who found it: `dragoman`, `ruff`, `ast-grep`, `oxlint`."""
+    """The tool: `dragoman`, `ruff`, `ast-grep`, `oxlint`."""
     fingerprint: str = ""
-    """The same for the same finding after lines were added above it. Made by the engine."""
+    """A value that stays the same when lines are added above the finding. Set by the engine."""
     is_secret: bool = False
     """Whether the text at this place must not be shown."""
 
@@ -92,14 +92,14 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class RuleText(Struct, frozen=True, kw_only=True):
-    """The text of a rule, whichever tool applies it."""
+    """The text of a rule, for any tool."""
 
     id: str
     title: str
     why: str
     severity: Severity
     languages: tuple[str, ...] = ()
-    """Empty for every language, also for none that we know."""
+    """Empty for every language, even an unknown one."""
 
     def finding(
         self,
@@ -111,7 +111,7 @@ class RuleText(Struct, frozen=True, kw_only=True):
         tool: str = "dragoman",
         is_secret: bool = False,
     ) -> Finding:
-        """A finding with the texts of the rule, unless it has its own."""
+        """Return a finding with the texts of the rule, unless it has its own."""
         title, why = title or self.title, why or self.why
         return Finding(
             rule=self.id,
@@ -126,6 +126,6 @@ class RuleText(Struct, frozen=True, kw_only=True):
 
 
 def by_severity(finding: Finding) -> tuple[int, str, int, int, str]:
-    """A key to sort by: the worst first, and then as a reader goes through files."""
+    """Return a sort key: the worst first, and then in the order of files."""
     place = finding.place
     return finding.severity.rank, place.path, place.line, place.column, finding.rule

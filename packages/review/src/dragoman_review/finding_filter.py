@@ -21,7 +21,7 @@ class FindingFilter:
     def __init__(
         self, source: ReviewSource, language: str | None, settings: ReviewSettings, baseline: Counter[str]
     ) -> None:
-        """`baseline` counts known findings; each one that is met here is taken out of it."""
+        """`baseline` counts known findings; each match is removed from it."""
         self._source = source
         self._settings = settings
         self._baseline = baseline
@@ -48,7 +48,7 @@ class FindingFilter:
                 yield with_fingerprint
 
     def notes(self) -> Iterator[ReviewNote]:
-        """Notes about rules with more findings than are reported."""
+        """Notes about rules with more findings than the limit."""
         for rule, count in self._counts.items():
             if (more := count - self._settings.most) > 0:
                 yield ReviewNote(self._source.path, f"{more} more findings of {rule} are not shown")

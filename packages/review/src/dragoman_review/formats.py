@@ -24,7 +24,7 @@ from dragoman_review.source import ReviewNote
 from dragoman_review.text_edits import TextLines
 
 WIDEST = 160
-"""Characters of a line that are shown; the rest is cut off."""
+"""The most characters of a line to show; the rest is cut off."""
 
 _COLOURS = {
     Severity.CRITICAL: "\x1b[1;97;41m",
@@ -39,7 +39,7 @@ _BOLD, _DIM, _END = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 def as_text(
     finding: Finding, lines: TextLines | None = None, *, colour: bool = False, page: str | None = None
 ) -> str:
-    """Place, severity, rule and title; the line itself if its text is given; why, and how to mend it.
+    """Return place, severity, rule and title; the line itself if its text is given; the reason, and the fix.
 
     Here and below, `page` is the address of the page of all rules, for a link to the finding's.
     """
@@ -63,7 +63,7 @@ def as_text(
 
 
 def plain(text: str) -> str:
-    """The text on one line, with control and invisible characters escaped."""
+    """Return the text on one line, with control and invisible characters escaped."""
     return sanitize_line(text.replace("\t", " "), exact=True)
 
 
@@ -89,13 +89,13 @@ def _source_rows(finding: Finding, lines: TextLines) -> list[str]:
 
 
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
-    """Every severity from the worst to the mildest, also those that were not found."""
+    """Return the number for every severity from the worst to the mildest, also zero."""
     by_severity = Counter(finding.severity for finding in findings)
     return {severity.value: by_severity[severity] for severity in Severity}
 
 
 def summary(findings: Iterable[Finding], *, files: int) -> str:
-    """For people: `3 findings in 12 files: 1 high, 2 low`."""
+    """Return a summary for people: `3 findings in 12 files: 1 high, 2 low`."""
     each = {name: count for name, count in counts(findings).items() if count}
     total = sum(each.values())
     where = f"in {files} file{'' if files == 1 else 's'}"

@@ -41,32 +41,33 @@ class GitChangedFile(NamedTuple):
     """One new or changed file."""
 
     path: str
-    """From the top of the repository, with slashes."""
+    """The path from the top of the repository, with slashes."""
     lines: frozenset[int] | None
-    """The lines that are new; None if all of them are."""
+    """The new lines; None if all of them are."""
 
 
 class GitChanges(NamedTuple):
     """The changes since a revision."""
 
     top: Path
-    """Where the repository's files begin."""
+    """The root folder of the repository's files."""
     base: str | None
-    """The commit that was compared with; None if there is none yet."""
+    """The base commit of the comparison; None if there is none yet."""
     files: tuple[GitChangedFile, ...]
     deleted_paths: tuple[str, ...] = ()
-    """Files that are gone."""
+    """Deleted files."""
     judge: str | None = None
-    """The commit that was named to compare with: rules, baseline and comments that silence rules are those of
-    it, because a change must not bring the rules of its own review. None: those on the disk hold."""
+    """The named base commit: rules, baseline and suppression comments come from it, because a change must not
+    bring the rules of its own review. None: those on the disk apply.
+    """
 
     def untrusted_lines(self, file: GitChangedFile) -> frozenset[int] | None:
-        """Lines of a file, or None for all of them, that must not silence a rule."""
+        """Return the lines of a file, or None for all of them, that must not suppress a rule."""
         return frozenset() if self.judge is None else file.lines
 
 
 async def find_top(folder: Path) -> Path | None:
-    """The top of the repository that a folder lies in; None if in none, or without git."""
+    """Return the top of the repository around a folder; None outside of one, or without git."""
     try:
         result = await _ask(folder, "rev-parse", "--show-toplevel")
     except ToolFailed:
@@ -81,7 +82,7 @@ async def find_top(folder: Path) -> Path | None:
 async def changes(
     folder: Path, *, against: str | None = None, is_staged: bool = False, paths: Sequence[str] = ()
 ) -> GitChanges:
-    """Changes since the last commit, or since the branch left `against`.
+    """Return changes since the last commit, or since the branch left `against`.
 
     With `is_staged` only what is in the index; otherwise the files on the disk, untracked ones included.
     `paths` are relative to the folder. Raises `GitRefused`.
@@ -111,7 +112,9 @@ async def changes(
 
 
 async def list_files(folder: Path) -> list[Path] | None:
-    """The files of a folder that git tracks or would add; None if the folder is not in a repository."""
+    """Return the files of a folder that git tracks or would add; None if the folder is not
+    in a repository.
+    """
     program = find_program("git")
     if program is None:
         return None
@@ -120,13 +123,13 @@ async def list_files(folder: Path) -> list[Path] | None:
 
 
 async def text_at(top: Path, revision: str, path: str) -> bytes | None:
-    """A file as it was at a revision, or as it is in the index (revision `:0`); None if it was not there."""
+    """Return a file at a revision, or in the index (revision `:0`); None if it was not in it."""
     result = await _ask(top, "cat-file", "blob", f"{revision}:{path}")
     return result.out if result.status == 0 else None
 
 
 async def copy_at(top: Path, revision: str, path: str, folder: Path) -> None:
-    """Copy a file, or the files below a folder, as they were at a revision. Links are left out."""
+    """Copy a file, or the files below a folder, from a revision. Links are left out."""
     words = ("ls-tree", "-r", "-z", "--full-tree", revision, "--", path)
     for row in _must(await _ask(top, *words)).split(b"\0")[:-1][:_MOST_COPIES]:
         mode_type_id, _, name = row.partition(b"\t")
@@ -138,7 +141,7 @@ async def copy_at(top: Path, revision: str, path: str, folder: Path) -> None:
 
 
 async def log(top: Path, path: str | None = None, *, since: str | None = None, most: int = 20) -> str:
-    """The last commits, newest first: id, date, author and message; of a file, or since a commit.
+    """Return the last commits, newest first: id, date, author and message; of a file, or since a commit.
 
     `path` is relative to the top of the repository. Raises `ToolFailed`.
     """
@@ -158,12 +161,12 @@ class GitBlame(NamedTuple):
     commit: str
     author: str
     seconds: int
-    """When it was written, since 1970."""
+    """The time of the commit, in seconds since 1970."""
     subject: str
 
 
 async def blame(top: Path, path: str, text: str, first: int, last: int) -> dict[int, GitBlame]:
-    """The commits of some lines of a text; a line that is not committed yet is left out.
+    """Return the commits of some lines of a text; uncommitted lines are left out.
 
     `path` is relative to the top of the repository. Raises `ToolFailed`.
     """
@@ -194,7 +197,7 @@ def _old_lines(before: str, after: str, first: int, last: int) -> dict[int, int]
 
 
 def read_blame(output: bytes) -> Iterator[tuple[int, GitBlame]]:
-    """Line numbers and commits of `git blame --line-porcelain`."""
+    """Parse line numbers and commits of `git blame --line-porcelain`."""
     commit, line = "", 0
     facts: dict[str, str] = {}
     for row in output.decode("utf-8", "replace").split("\n"):
@@ -211,12 +214,12 @@ def read_blame(output: bytes) -> Iterator[tuple[int, GitBlame]]:
 
 
 def changed_lines(before: str, after: str) -> frozenset[int]:
-    """The lines of a text that are new in it: for texts that are not on the disk."""
+    """Return the new lines of a text, for texts that are not on the disk."""
     return moved_lines(frozenset(), before, after)
 
 
 def moved_lines(lines: frozenset[int], before: str, after: str) -> frozenset[int]:
-    """Where some lines of a text are after it was changed, together with the lines that are new."""
+    """Return the new positions of some lines after a change, and the new lines."""
     old, new = before.split("\n"), after.split("\n")
     positions: set[int] = set()
     for kind, start, stop, begin, end in _opcodes(old, new):
@@ -233,7 +236,7 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
 
 
 def read_diff(diff: bytes) -> Iterator[GitChangedFile]:
-    """The files and new lines of a diff without context."""
+    """Parse the files and new lines of a diff without context."""
     path: str | None = None
     is_new = False
     lines: set[int] = set()

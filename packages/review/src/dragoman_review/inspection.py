@@ -14,6 +14,7 @@ from dragoman_review.finding import Finding
 from dragoman_review.languages import language_of
 from dragoman_review.python_ast import syntax_findings
 from dragoman_review.rules import ReviewRule
+from dragoman_review.secrets import secret_findings
 from dragoman_review.structure import StructureFailed, structural_findings
 from dragoman_review.text_edits import TextLines
 from dragoman_review.text_rules import text_findings
@@ -31,7 +32,7 @@ class Inspection(NamedTuple):
 def inspect(
     path: str, text: str, rules: Sequence[ReviewRule], *, has_ruff: bool, longest: int = LONGEST_LINE
 ) -> Inspection:
-    """Inspect one text. Never raises, whatever the text is."""
+    """Inspect one text. Never raises, for any text."""
     language = language_of(path, text)
     lines = TextLines(text)
     relevant_rules = [
@@ -41,6 +42,7 @@ def inspect(
     ]
     findings = [
         *whole_text_findings(path, lines),
+        *secret_findings(path, lines, longest=longest),
         *text_findings(path, lines, relevant_rules, longest=longest),
     ]
     failures: list[str] = []

@@ -48,7 +48,7 @@ class Inspector:
     async def inspect(
         self, path: str, text: str, *, has_ruff: bool, longest: int = LONGEST_LINE
     ) -> WorkerAnswer:
-        """The findings in one text. Raises `ToolFailed`, and is good for the next text all the same."""
+        """Return the findings in one text. After `ToolFailed` it can inspect the next text."""
         name = as_text(path)  # the worker needs it for its suffix, and JSON holds nothing else
         ask = msgspec.json.encode(WorkerRequest(path=name, text=text, has_ruff=has_ruff, longest=longest))
         try:
@@ -115,5 +115,5 @@ async def _start() -> asyncio.subprocess.Process:
 
 
 def own_inspector(*, deadline: float) -> Inspector:
-    """An inspector with our own rules."""
+    """Return an inspector with our own rules."""
     return Inspector(own_rules(), deadline=deadline)

@@ -14,7 +14,7 @@ from dragoman_review.source import ReviewNote
 
 
 def as_junit(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, files: Sequence[str]) -> str:
-    """JUnit XML: a test case for each finding, which failed, and one for each file without any.
+    """Return JUnit XML: a failed test case for each finding, and one for each file without any.
 
     What a tool could not do is an error, so that a build does not take a half review for a whole one.
     """

@@ -1,4 +1,4 @@
-"""The language of a text: by its file name, or by its first line.
+"""The language of a text, from its file name or its first line.
 
 Unknown is an answer: such a text still gets the rules that hold for every text. The names are ours; they are
 what rules say under `languages`.
@@ -86,13 +86,13 @@ _PROGRAMS = {
 
 
 def example_name(language: str) -> str:
-    """A name that a file in this language may have."""
+    """Return a possible file name for this language."""
     file_name = next((name for name, entry_language in _NAMES.items() if entry_language == language), None)
     return f"example.{_SUFFIXES[language].split()[0]}" if language in _SUFFIXES else file_name or language
 
 
 def language_of(path: str, text: str = "") -> str | None:
-    """The language of a text, or None."""
+    """Return the language of a text, or None."""
     name = PurePosixPath(path.replace("\\", "/")).name.lower()
     if name in _NAMES:
         return _NAMES[name]

@@ -96,13 +96,13 @@ class LexicalSpans:
         return [span.start for span in self.spans]
 
     def kind_at(self, offset: int) -> Kind:
-        """The kind of the character at an offset; code if to nothing that is known."""
+        """Return the kind of the character at an offset; code if it is in no known span."""
         at = bisect_right(self._starts, offset) - 1
         return self.spans[at].kind if at >= 0 and offset < self.spans[at].end else "code"
 
 
 def spans(text: str, language: str | None) -> list[LexicalSpan]:
-    """Every comment and string, in order; none where the language is not known."""
+    """Return every comment and string, in order; none for an unknown language."""
     family = _FAMILIES.get(language or "")
     if family is None:
         return []

@@ -15,30 +15,30 @@ from dragoman.system.folders import user_folder
 
 RULES = Path(".dragoman") / "rules"
 BASELINE = Path(".dragoman") / "baseline.json"
-"""What a project may bring: rules of its own, and the findings that it knows."""
+"""A project's own rules, and its known findings."""
 
 PAGE_VARIABLE = "DRAGOMAN_RULES_PAGE"
-"""Names the address of the page of all rules, for whoever publishes it."""
+"""The variable with the address of the page of all rules."""
 
 
 def default_cache_folder() -> Path:
-    """Where this system's programs keep what can be made again."""
+    """Return this system's folder for data that can be created again."""
     return user_folder("cache") / "review"
 
 
 def find_program(name: str) -> str | None:
-    """The full path of a program, or None."""
+    """Return the full path of a program, or None."""
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
     return beside or shutil.which(name, path=_absolute_path())
 
 
 def find_ruff() -> str | None:
-    """The program that reviews Python, or None if it is not installed."""
+    """Return the path of ruff, or None if it is not installed."""
     return find_program("ruff")
 
 
 def find_oxlint() -> str | None:
-    """The program that reviews JavaScript and TypeScript, or None if it is not installed."""
+    """Return the path of oxlint, or None if it is not installed."""
     return find_program("oxlint")
 
 

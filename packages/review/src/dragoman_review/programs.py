@@ -16,7 +16,7 @@ from typing import NamedTuple
 from dragoman.errors import DragomanError
 
 DEADLINE = 30.0
-"""Seconds for one run of a tool; all of ours take a fraction of one."""
+"""The most seconds for one run of a tool; our tools take a fraction of one."""
 
 _REAPING = 5.0
 
@@ -41,7 +41,7 @@ class ProgramResult(NamedTuple):
 
 
 def no_answer(tool: str, result: ProgramResult) -> ToolFailed:
-    """The error for a tool that ended normally with output that we can't read."""
+    """Return the error for a tool that ended normally with unreadable output."""
     lines = (result.err or result.out).decode("utf-8", "replace").strip().splitlines()
     return ToolFailed(tool, f"ended with {result.status}: {lines[0] if lines else 'no answer'}")
 
@@ -80,7 +80,7 @@ async def run_program(
 
 
 async def end(process: asyncio.subprocess.Process) -> None:
-    """End a process and its children, and reap them; does nothing if they are gone."""
+    """End a process and its children, and reap them; do nothing if they are gone."""
     if process.returncode is not None:
         return
     try:

@@ -21,7 +21,7 @@ SYNTAX = RuleText(
 
 
 def dotted_name(node: ast.AST) -> str | None:
-    """A name with its attributes, as it is written: `os.path.join`; None of anything else."""
+    """Return a name with its attributes, as written: `os.path.join`; None for anything else."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -30,7 +30,7 @@ def dotted_name(node: ast.AST) -> str | None:
 
 
 def parse(lines: TextLines) -> ast.Module | tuple[int, str] | None:
-    """The tree of a text, or where it ends to be Python and why; None if it is too deep to tell."""
+    """Return the tree of a text, or its first syntax error; None if it is nested too deep."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the reviewed text: rules say it better
         try:
@@ -44,7 +44,7 @@ def parse(lines: TextLines) -> ast.Module | tuple[int, str] | None:
 
 
 def syntax_findings(path: str, lines: TextLines) -> Iterator[Finding]:
-    """Where a text ends to be Python, if it does."""
+    """Return the first syntax error, if there is one."""
     tree = parse(lines)
     if isinstance(tree, tuple):
         at, why = tree

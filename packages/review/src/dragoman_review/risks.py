@@ -1,4 +1,4 @@
-"""Finds risks in an action that a person is asked to permit, by the reviewer's rules. Pure.
+"""Finds risks in an action that needs a user's permission, by the reviewer's rules. Pure.
 
 A `Proposal` is what would be done: commands, texts that files would get, and paths. The rules look at the
 commands as shell scripts, with the severities of commands that are about to be run, and at each text as at a
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from dragoman_review.plain_rules import PlainRules
 
 LONGEST_LINE = 2_000
-"""Characters of a line that counts in a file, as for a review."""
+"""The most characters of a line in a file, as in a review."""
 
 AT_ONCE = 4096
-"""Characters that are judged without a worker: in milliseconds, or some tens of them if made to last."""
+"""The most characters to check without a worker: in milliseconds, or some tens of them for a hostile text."""
 
 LARGEST = 1024 * 1024
-"""Characters of one proposal that are judged at all."""
+"""The most characters of one proposal to check."""
 
 MOST = 12
-"""Risks that are told of; nobody reads more, and the worst come first."""
+"""The most risks to report, the worst first; nobody reads more."""
 
 _MILDEST = Severity.MEDIUM
 """Of findings in texts. A style that somebody may dislike is not a reason to refuse a change."""
@@ -57,19 +57,19 @@ class Risk(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str
     path: str = ""
     line: int = 0
-    """0 where there is no line to name."""
+    """0 if there is no line."""
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """The action to be judged."""
+    """The action to check."""
 
     commands: tuple[str, ...] = ()
     texts: tuple[ReviewSource, ...] = ()
-    """What files would hold; `changed_lines` are the lines that are new."""
+    """The new texts of files; `changed_lines` are their new lines."""
     paths: tuple[str, ...] = ()
-    """Files that would be written or removed."""
+    """Files to write or remove."""
     folders: tuple[str, ...] = ()
-    """Where the work is; a path elsewhere is a risk. None if that is not known."""
+    """The working folders; a path elsewhere is a risk. None if unknown."""
 
     @property
     def is_empty(self) -> bool:
@@ -104,8 +104,8 @@ def make_proposal(
     folders: Sequence[str],
     most: int = LARGEST,
 ) -> Proposal:
-    """Which lines are new is looked for in up to `most` characters: in a large change that takes too long for
-    an event loop. Without `paths`, the files of the changes are those that would be written.
+    """Create a proposal. New lines are searched in up to `most` characters: in a large change that takes too
+    long for an event loop. Without `paths`, the files of the changes are those to write.
     """
     is_small = sum(len(change.new_text) for change in changes) <= most
     texts = [
@@ -129,13 +129,13 @@ class RiskJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The risks, the worst first."""
 
     risks: tuple[Risk, ...] | None = ()
-    """None if nothing could be judged; empty if everything was and nothing was found."""
+    """None if nothing could be checked; empty if everything was checked without a risk."""
     note: str = ""
-    """What a reader should know besides, such as what was not judged."""
+    """Further information for the reader, such as unchecked parts."""
 
 
 def at_once(proposal: Proposal) -> RiskJudgement | None:
-    """The risks of a small proposal; None if a worker has to judge it.
+    """Return the risks of a small proposal; None if a worker must check it.
 
     Nothing is parsed here, so texts in a language with a grammar are for a worker as well.
     """
@@ -155,8 +155,8 @@ class RiskLook(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """Characters of a line that counts. A command is read by whoever is asked, however long its line is;
-        else what hides in it would only have to be long.
+        """The most characters of a line. A command counts at any length, because its reader sees all of it;
+        otherwise a long line could hide a risk.
         """
         return len(self.source.text) if self.is_command else LONGEST_LINE
 
@@ -172,7 +172,7 @@ def looks_of(proposal: Proposal) -> Iterator[RiskLook]:
 
 
 def risks_in(look: RiskLook, findings: Iterable[Finding]) -> Iterator[Risk]:
-    """The findings of one text, as far as they are risks."""
+    """Return the findings of one text that are risks."""
     path, changed_lines = look.source.path, look.source.changed_lines
     for finding in findings:
         rule, severity, title = finding.rule, finding.severity, finding.title
@@ -186,7 +186,7 @@ def risks_in(look: RiskLook, findings: Iterable[Finding]) -> Iterator[Risk]:
 
 
 def path_risks(proposal: Proposal) -> Iterator[Risk]:
-    """The risks that paths show without reading the disk."""
+    """Return the risks of paths, without reading the disk."""
     for path in proposal.paths:
         if proposal.folders and not any(_is_inside(path, folder) for folder in proposal.folders):
             text = "The file is outside of the session's folders"
@@ -200,7 +200,7 @@ def path_risks(proposal: Proposal) -> Iterator[Risk]:
 
 
 def join_risks(risks: Iterable[Risk], notes: Iterable[str] = ()) -> RiskJudgement:
-    """The worst first, each rule once for each file, and only as many as people read."""
+    """Join risks, the worst first, each rule once for each file, up to the limit."""
     first: dict[tuple[str, str], Risk] = {}
     for risk in risks:
         first.setdefault((risk.rule, risk.path), risk)
@@ -212,14 +212,12 @@ def join_risks(risks: Iterable[Risk], notes: Iterable[str] = ()) -> RiskJudgemen
 
 
 def judgement_failed(why: str) -> RiskJudgement:
-    """The result when nothing could be judged, which a reader must see."""
+    """Return the result when nothing could be checked, which a reader must see."""
     return RiskJudgement(risks=None, note=f"Not checked for risks: {why}.")
 
 
 def new_lines(before: str | None, after: str) -> frozenset[int] | None:
-    """The lines of a text that were not there before; None for all. Linear, unlike a diff: a line that only
-    moved is not new.
-    """
+    """Return the new lines of a text; None for all. Linear, unlike a diff: a moved line is not new."""
     if not before:
         return None
     old_lines = frozenset(before.split("\n"))

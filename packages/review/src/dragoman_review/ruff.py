@@ -101,7 +101,9 @@ def _read(result: ProgramResult) -> tuple[_RuffMessage, ...]:
 async def ruff_findings_of_many(
     program: str, sources: Sequence[ReviewSource], *, deadline: float
 ) -> list[list[Finding]]:
-    """Review some texts with one start of ruff; findings in the order of the texts. Raises `ToolFailed`."""
+    """Review some texts with one start of ruff; return findings in the order of the texts. Raises
+    `ToolFailed`.
+    """
     with tempfile.TemporaryDirectory(prefix="dragoman-review-") as folder:
         places = {}
         for number, source in enumerate(sources):

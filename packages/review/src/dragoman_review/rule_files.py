@@ -14,7 +14,7 @@ from dragoman_review.structure import refusal
 
 
 def load_rules(path: Path) -> tuple[ReviewRule, ...]:
-    """The rules of a file or folder. Raises `BadRule`."""
+    """Return the rules of a file or folder. Raises `BadRule`."""
     if not path.exists():
         raise BadRule(str(path), "there is no such file or folder")
     rules = read_rules(path)
@@ -25,11 +25,11 @@ def load_rules(path: Path) -> tuple[ReviewRule, ...]:
 
 
 def project_rules(root: Path) -> tuple[ReviewRule, ...]:
-    """The rules that a project brings in `.dragoman/rules`; none if it has no such folder."""
+    """Return the project's rules in `.dragoman/rules`; none without this folder."""
     folder = root / RULES
     return load_rules(folder) if folder.is_dir() else ()
 
 
 def chosen_rules(root: Path, names: Iterable[str]) -> tuple[ReviewRule, ...]:
-    """The rules of a project, and those of named files and folders."""
+    """Return the rules of a project, and those of named files and folders."""
     return (*project_rules(root), *(rule for name in names for rule in load_rules(Path(name))))

@@ -24,7 +24,7 @@ _OXLINT = "https://oxc.rs/docs/guide/usage/linter/rules.html"
 
 
 def rules_page() -> str:
-    """The address of the page of all rules; empty if it cannot be written anywhere."""
+    """Return the address of the page of all rules; empty if it can't be written anywhere."""
     address = os.environ.get(PAGE_VARIABLE, "")
     if urllib.parse.urlsplit(address).scheme in ("http", "https", "file"):
         return address.partition("#")[0]
@@ -41,7 +41,7 @@ def rules_page() -> str:
 
 
 def rule_link(finding: Finding, page: str) -> str | None:
-    """Where the rule of a finding is explained; None for a rule of the project, or of a model."""
+    """Return the link to the rule of a finding; None for a rule of the project, or of a model."""
     if finding.rule in _own_rule_ids():
         return f"{page}#{rule_anchor(finding.rule)}" if page else None
     name = finding.rule.rpartition("/")[2]

@@ -41,12 +41,12 @@ class BadRule(LocalMistake):
 
 
 class ReviewRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule. What the fields mean to whoever writes one is in docs/review.md."""
+    """One rule. docs/review.md explains the fields for authors."""
 
     ruff: str | None = None
-    """The code under which ruff finds the same: with ruff at hand, this one is not looked for."""
+    """The ruff code of the same rule: if ruff is installed, this one is skipped."""
     when_run: Severity | None = None
-    """How bad it is in a command that is about to be run, if that differs from a file that is kept."""
+    """Its severity in a command that is about to run, if different from that in a file."""
     paths: tuple[str, ...] = ()
     not_paths: tuple[str, ...] = ()
     fix: str | None = None
@@ -56,32 +56,33 @@ class ReviewRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True
     pattern: str | None = None
     where: Where = "anywhere"
     unless: str | None = None
-    """A pattern; a line that it is found in is not reported."""
+    """A pattern; lines that match it are not reported."""
     unless_in_text: str | None = None
-    """A pattern; of a text that it is found in, anywhere, nothing is reported."""
+    """A pattern; texts that match it anywhere have no findings of this rule."""
     needs: str | None = None
-    """A pattern that is found wherever `pattern` is, and fails sooner: a window without it is not tried."""
+    """A pattern that matches wherever `pattern` does, and fails sooner: a window without it is skipped."""
     ignore_case: bool = False
     keywords: tuple[str, ...] = ()
-    """In lower case. The pattern is tried only on lines with one of these and the three lines after each:
-    that is few lines of most texts, and none of many."""
+    """In lower case. The pattern is only tried on lines with one of these and the three lines after each: few
+    lines of most texts, and none of many.
+    """
     spans_lines: bool = False
-    """Whether the pattern may reach over many lines: then the keywords only say whether the text is tried
-    at all.
+    """Whether the pattern may match many lines: then the keywords only decide whether the text is tried at
+    all.
     """
     beyond_ascii: bool = False
-    """Whether the pattern can be found only in a text that is not plain ASCII."""
+    """Whether the pattern only matches text that is not plain ASCII."""
     entropy: float = 0.0
-    """Bits a character that the group `secret` must have. More than 0 makes the rule one about secrets."""
+    """The bits per character that the group `secret` must have. More than 0 makes the rule a secret rule."""
 
     match: str | tuple[str, ...] | dict[str, Any] | None = None
     constraints: dict[str, Any] = msgspec.field(default_factory=dict)
-    """What the variables of `match` must be like, in the words of ast-grep."""
+    """Conditions for the variables of `match`, in the form of ast-grep."""
 
     hits: tuple[str, ...] = ()
-    """Texts in which the rule must find something."""
+    """Texts that the rule must find."""
     misses: tuple[str, ...] = ()
-    """Texts, much like them, in which it must not."""
+    """Similar texts that the rule must not find."""
 
     def holds_for(self, language: str | None) -> bool:
         return not self.languages or language in self.languages
@@ -92,23 +93,21 @@ class _RuleFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def rule_anchor(rule: str) -> str:
-    """Where a rule is explained on the page of all rules."""
+    """Return the anchor of a rule on the page of all rules."""
     return rule.replace("/", "-").replace(".", "-")
 
 
 @functools.cache
 def own_rules() -> tuple[ReviewRule, ...]:
     """The rules that come with the package."""
-    return tuple(rule for path in sorted(_DATA.glob("rules-*.toml")) for rule in _read_own(path))
-
-
-@functools.cache
-def _read_own(path: Path) -> tuple[ReviewRule, ...]:
-    return parse_rules(path.read_text("utf-8"), str(path), is_ours=True)
+    paths = sorted(_DATA.glob("rules-*.toml"))
+    return tuple(
+        rule for path in paths for rule in parse_rules(path.read_text("utf-8"), str(path), is_ours=True)
+    )
 
 
 def read_rules(path: Path) -> tuple[ReviewRule, ...]:
-    """The rules of a file, or of every `.toml` file of a folder."""
+    """Return the rules of a file, or of every `.toml` file of a folder."""
     if path.is_dir():
         rules = tuple(rule for file in sorted(path.glob("*.toml")) for rule in read_rules(file))
     else:
@@ -122,7 +121,7 @@ def read_rules(path: Path) -> tuple[ReviewRule, ...]:
 
 
 def parse_rules(text: str, where: str, *, is_ours: bool = False) -> tuple[ReviewRule, ...]:
-    """The rules of a TOML text; `where` is what mistakes are reported of.
+    """Return the rules of a TOML text; `where` is its name in errors.
 
     Ours are checked by our tests: to compile every pattern takes longer than a review of a few files.
     """
@@ -214,14 +213,6 @@ def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
         ids.add(rule.id)
 
 
-def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
-    """The rules that find secrets: those of Dragoman in one file, and those of projects. A rule of the same
-    id does not take the place of ours here: nobody can make a secret readable.
-    """
-    ours = _read_own(_DATA / "rules-secrets.toml")
-    return (*ours, *(rule for rule in more if rule.entropy > 0 and rule not in ours))
-
-
 def all_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
-    """Our rules and others'; another rule with the same id replaces ours."""
+    """Return our rules and others'; another rule with the same id replaces ours."""
     return tuple({rule.id: rule for rule in (*own_rules(), *more)}.values())

@@ -18,29 +18,30 @@ def _workers() -> int:
 
 
 class ReviewSettings(Struct, frozen=True, kw_only=True):
-    """Every field has a default; `ReviewSettings()` is a good review."""
+    """All settings. Every field has a default; `ReviewSettings()` is a good review."""
 
     rules: tuple[ReviewRule, ...] = ()
-    """Beside our own; one of the same id takes the place of ours."""
+    """Further rules; one with the same id replaces ours."""
     only: tuple[str, ...] = ()
-    """Rules to report, as `python/*`; empty for all."""
+    """Rules to report, such as `python/*`; empty for all."""
     without: tuple[str, ...] = ()
     """Rules not to report."""
     severity: Severity = Severity.INFO
-    """The mildest to report."""
+    """The mildest severity to report."""
     baseline: Baseline | None = None
-    """What is known already and not reported."""
+    """Known findings, which are not reported."""
     use_ruff: bool = True
     use_oxlint: bool = True
     deadline: float = 20.0
-    """Seconds for one text, of the processor for our own rules and by the clock for tools; then the review
-    goes on without."""
+    """The seconds for one text, of processor time for our own rules and of real time for tools; then the
+    review continues without them.
+    """
     workers: int = 0
-    """Processes of our own that look through texts; 0 for as many as the machine is good for."""
+    """The number of our worker processes; 0 chooses a number for the machine."""
     largest: int = 2_000_000
-    """Characters of a text; what is larger is not reviewed, and a note says so."""
+    """The most characters of a text; a larger one is skipped with a note."""
     most: int = 50
-    """Findings of one rule in one text; a note tells of the rest."""
+    """The most findings of one rule in one text; a note counts the others."""
 
     @property
     def concurrency(self) -> int:

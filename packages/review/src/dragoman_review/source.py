@@ -12,13 +12,14 @@ class ReviewSource(NamedTuple):
     """One text to review, as given: nothing is ever read from its path."""
 
     path: str
-    """As it shall appear in findings; its name tells the language."""
+    """The path in findings; its name gives the language."""
     text: str
     changed_lines: frozenset[int] | None = None
     """The lines to report on, or None for all of them."""
     untrusted_lines: frozenset[int] | None = frozenset()
-    """Lines, or None for all of them, in which no comment silences a rule: they are part of a change that is
-    reviewed against a base, and a change must not silence its own review."""
+    """Lines, or None for all of them, in which no comment suppresses a rule: they are part of a change that
+    is reviewed against a base, and a change must not suppress its own review.
+    """
 
 
 class ReviewNote(NamedTuple):

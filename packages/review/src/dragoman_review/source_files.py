@@ -19,7 +19,7 @@ from dragoman.system.replacement import replacement_of
 from dragoman_review.source import ReviewNote
 
 LARGEST = 4_000_000
-"""Bytes of a file; what is larger is data."""
+"""The most bytes of a file; a larger one is data."""
 
 SKIPPED_FOLDERS = frozenset(
     {
@@ -59,18 +59,18 @@ class SourceText(NamedTuple):
 
     text: str
     data: bytes
-    """Exactly what was on the disk."""
+    """The exact content on the disk."""
     codec: str
     mark: bytes
 
     def encode(self, text: str) -> bytes:
-        """Another text, in the file's own encoding."""
+        """Return another text in the file's own encoding."""
         return self.mark + text.encode(self.codec)
 
 
 def is_worth_it(path: str, *, is_trusted: bool = True) -> bool:
-    """Whether to review a file that was not named. Code of a change that is not trusted is, whatever it is
-    called: a name that says that a program wrote it would hide it.
+    """Whether to review a file that was not named. Code of an untrusted change is always reviewed: a name
+    like that of a generated file would hide it.
     """
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     if name in _LOCKS or (name.endswith(_MADE) and (is_trusted or not name.endswith(_MADE_CODE))):
@@ -79,7 +79,7 @@ def is_worth_it(path: str, *, is_trusted: bool = True) -> bool:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """The files of a folder that are worth a review, in order, without git's help."""
+    """Return the files of a folder that are worth a review, in order, without git."""
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(names):
@@ -89,7 +89,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def read_text(path: Path, *, largest: int = LARGEST, is_trusted: bool = True) -> SourceText | ReviewNote:
-    """The text of a file, or the reason why it has none."""
+    """Return the text of a file, or the reason why it has none."""
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -103,8 +103,8 @@ def read_text(path: Path, *, largest: int = LARGEST, is_trusted: bool = True) ->
 
 
 def decode(data: bytes, *, is_trusted: bool = True) -> SourceText | None:
-    """Bytes as text: UTF-8, or UTF-16 if marked as such. Anything else is never guessed, but for a change
-    that is not trusted: one wrong byte would hide it, and in Latin-1 every byte is a character.
+    """Decode bytes as UTF-8, or UTF-16 if marked as such. Other encodings are never guessed, except for an
+    untrusted change: one wrong byte would hide it, and in Latin-1 every byte is a character.
     """
     mark, codec = next(((mark, codec) for mark, codec in _MARKS if data.startswith(mark)), (b"", "utf-8"))
     try:
@@ -117,7 +117,7 @@ def decode(data: bytes, *, is_trusted: bool = True) -> SourceText | None:
 
 
 class StaleFile(LocalMistake):
-    """The file has changed since the review; it is left as it is."""
+    """The file has changed since the review; it stays unchanged."""
 
 
 def write_fixed(path: Path, was: SourceText, text: str) -> None:

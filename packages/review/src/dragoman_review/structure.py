@@ -28,14 +28,14 @@ GRAMMARS = frozenset(
 )
 
 LARGEST = 1_000_000
-"""Characters of a text that is parsed; what is larger was written by a machine."""
+"""The most characters of a text to parse; a larger one is generated."""
 
 
 _VARIABLE = re.compile(r"(\$\$\$|\$)([A-Z_][A-Z0-9_]*)")
 
 
 class StructureFailed(Exception):
-    """The library could not parse the text, or not understand a rule."""
+    """The library could not parse the text, or did not understand a rule."""
 
 
 @functools.cache
@@ -46,7 +46,7 @@ def is_available() -> bool:
 def structural_findings(
     path: str, lines: TextLines, language: str | None, rules: Iterable[ReviewRule]
 ) -> Iterator[Finding]:
-    """The findings of the rules in one text, rule by rule."""
+    """Return the findings of the rules in one text, rule by rule."""
     if language not in GRAMMARS or len(lines.text) > LARGEST:
         return
     lower_text = lines.text.lower()
@@ -83,7 +83,7 @@ def _words_of(pattern: str) -> tuple[str, ...]:
 
 
 def syntax_errors(text: str, language: str | None) -> int | None:
-    """How many parts of a text its grammar does not know; None if there is no grammar for it."""
+    """Return the number of syntax errors in a text; None without a grammar for it."""
     if language not in GRAMMARS or len(text) > LARGEST or not is_available():
         return None
     root = _parse(text, language)
@@ -108,7 +108,7 @@ def _missing_tokens(root: Any) -> int:
 
 
 def refusal(rule: ReviewRule) -> str | None:
-    """The reason why a rule cannot be used, or None; without the library nothing is known."""
+    """Return the reason why a rule can't be used, or None; without the library it is unknown."""
     if rule.match is None or not is_available():
         return None
     for language in rule.languages:
@@ -122,7 +122,7 @@ def refusal(rule: ReviewRule) -> str | None:
 
 
 def config_of(rule: ReviewRule) -> dict[str, Any]:
-    """A rule as a configuration of ast-grep."""
+    """Return a rule as a configuration of ast-grep."""
     match = rule.match
     if isinstance(match, str):
         match = {"pattern": match}
@@ -177,7 +177,7 @@ def _fix(rule: ReviewRule, node: object, text: str, start: int, end: int) -> Fix
 
 
 def fill_template(template: str, node: object, text: str) -> str:
-    """A template with `$NAME` and `$$$NAMES` replaced by what they matched."""
+    """Return a template with `$NAME` and `$$$NAMES` replaced by their matches."""
     parts: list[str] = []
     at = 0
     for match in _VARIABLE.finditer(template):

@@ -1,4 +1,4 @@
-"""Comments that silence a rule: `dragoman: ignore[rule] reason`. Pure.
+"""Comments that suppress a rule: `dragoman: ignore[rule] reason`. Pure.
 
 One on a line of code holds for that line, one on a line of its own for the next, and `ignore-file[rule]` for
 the whole file. It must name what it silences: a comment that silences everything would also silence what
@@ -49,7 +49,7 @@ COMPLAINTS = (NAMELESS, WITHOUT_REASON, UNTRUSTED)
 
 
 class Suppressions:
-    """The rules that one text silences."""
+    """The suppressed rules of one text."""
 
     def __init__(self, source: ReviewSource, language: str | None) -> None:
         path, text, self._untrusted_lines = source.path, source.text, source.untrusted_lines
@@ -94,7 +94,9 @@ class Suppressions:
 
 
 def without_tool_marks(source: ReviewSource) -> str:
-    """A text in which no untrusted line silences a linter of others; every other character stays in place."""
+    """Return a text in which no untrusted line suppresses another linter; all other characters keep their
+    place.
+    """
     untrusted_lines = source.untrusted_lines
     if untrusted_lines is not None and not untrusted_lines:
         return source.text

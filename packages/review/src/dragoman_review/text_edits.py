@@ -1,4 +1,4 @@
-"""Positions in a text, edits, and the diff that they make. Pure.
+"""Positions in a text, edits, and their diff. Pure.
 
 A line ends at `\\n` and nowhere else, as editors and compilers count. (`str.splitlines` knows ten more ends,
 which would move every finding behind a form feed.)
@@ -28,12 +28,12 @@ class TextLines:
         return len(self._starts)
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset."""
+        """Return line and column of an offset."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def offset(self, line: int, column: int) -> int:
-        """The offset of a line and column; what lies outside of the text becomes its nearest end."""
+        """Return the offset of a line and column; a position outside the text becomes its nearest end."""
         if line < 1:
             return 0
         if line > len(self._starts):
@@ -41,13 +41,15 @@ class TextLines:
         return min(self._starts[line - 1] + max(column, 1) - 1, self._end(line))
 
     def line(self, number: int) -> str:
-        """One line, without its end."""
+        """Return one line, without its end."""
         if not 1 <= number <= len(self._starts):
             return ""
         return self.text[self._starts[number - 1] : self._end(number)].rstrip("\r\n")
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """The offsets where a line begins and where another has ended; lines behind the last are the last."""
+        """Return the offsets of the beginning of one line and the end of another; lines after the last are
+        the last.
+        """
         return self._starts[first - 1], self._end(min(last, len(self._starts)))
 
     def place(self, path: str, start: int, end: int) -> FindingPlace:
@@ -60,7 +62,7 @@ class TextLines:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text after some edits, which must be in order and must not overlap."""
+    """Return the text after some edits, which must be in order and must not overlap."""
     parts: list[str] = []
     at = 0
     for edit in edits:
@@ -77,11 +79,11 @@ class FixedText(NamedTuple):
     text: str
     applied_findings: tuple[Finding, ...]
     conflicting_findings: tuple[Finding, ...]
-    """Whose fixes touch what another one has changed. A new review finds them again, in their new place."""
+    """Findings whose fixes overlap with another one. A new review finds them again."""
 
 
 def apply_fixes(text: str, findings: Iterable[Finding], *, unsafe: bool = False) -> FixedText:
-    """The text with the fixes of all findings, as far as they go together."""
+    """Return the text with the fixes of all findings that do not overlap."""
     candidates = [finding for finding in findings if finding.fix is not None and (unsafe or finding.fix.safe)]
     candidates.sort(key=_first_edit)
     edits: list[Edit] = []
@@ -99,7 +101,7 @@ def apply_fixes(text: str, findings: Iterable[Finding], *, unsafe: bool = False)
 
 
 def diff(path: str, before: str, after: str) -> str:
-    """A unified diff; empty if nothing changed."""
+    """Return a unified diff; empty if nothing changed."""
     name = path.lstrip("/")
     return make_patch(f"a/{name}", _lines(before), f"b/{name}", _lines(after))
 

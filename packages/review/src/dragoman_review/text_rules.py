@@ -33,7 +33,9 @@ _PLACEHOLDER = re.compile(
 def text_findings(
     path: str, lines: TextLines, rules: Iterable[ReviewRule], *, longest: int = LONGEST_LINE
 ) -> Iterator[Finding]:
-    """The findings of the rules in one text, rule by rule, in lines that are no longer than `longest`."""
+    """Return the findings of the rules in one text, rule by rule, in lines that are no
+    longer than `longest`.
+    """
     language = language_of(path, lines.text)
     spans = LexicalSpans(lines.text, language)
     search_text = SearchedText(lines)
@@ -46,7 +48,7 @@ def text_findings(
 
 
 class SearchedText:
-    """The places of rules' keywords in a text. Rules share keywords, so each is looked for once."""
+    """The places of rules' keywords in a text. Rules share keywords, so each is searched once."""
 
     def __init__(self, lines: TextLines) -> None:
         self._lines = lines
@@ -57,9 +59,7 @@ class SearchedText:
         self._hits: dict[str, tuple[int, ...]] = {}
 
     def windows(self, rule: ReviewRule) -> Sequence[tuple[int, int]]:
-        """The parts of the text that a rule has to be tried on, in whole lines. Most rules have none: this is
-        asked of every rule for every text.
-        """
+        """Return the parts of the text on which to try a rule, in whole lines. Most rules have none."""
         if rule.beyond_ascii and not rule.spans_lines and self._lower_text:
             return self._around(self._foreign_lines)
         if not rule.keywords or not self._lower_text:
@@ -155,7 +155,7 @@ def _compile_plain(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
 
 
 def compile_rule(rule: ReviewRule) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
-    """The pattern of a rule, and the pattern of what it leaves alone."""
+    """Return the pattern of a rule, and the pattern of its exceptions."""
     return _compile(rule.pattern or "", rule.unless, ignore_case=rule.ignore_case)
 
 
@@ -176,11 +176,11 @@ def _fix(rule: ReviewRule, match: re.Match[str]) -> Fix | None:
 
 
 def entropy(text: str) -> float:
-    """Bits a character, by how often each one occurs."""
+    """Return the bits per character, from the frequency of each."""
     size = len(text)
     return -sum(count / size * math.log2(count / size) for count in Counter(text).values())
 
 
 def looks_random(text: str, bits: float) -> bool:
-    """Whether a text may be a secret that a machine made."""
+    """Whether a text may be a generated secret."""
     return entropy(text) >= bits and not _PLACEHOLDER.search(text)

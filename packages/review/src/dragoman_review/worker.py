@@ -21,7 +21,7 @@ from dragoman_review.inspection import inspect
 from dragoman_review.worker_messages import WorkerAnswer, WorkerRequest, WorkerSetup
 
 COLLECT_AFTER = 20_000
-"""Objects, more than are freed, after which garbage is looked for; Python's own 700 come with every text."""
+"""The new objects after which garbage is collected; each text reaches Python's own 700."""
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from dragoman_review.finding import Finding
 from dragoman_review.rules import ReviewRule
 
 LONGEST_LINE = 2_000
-"""Characters of a line that a person may have written; beyond that it is minified or data."""
+"""The most characters of a line by a person; a longer one is minified or data."""
 
 
 class WorkerSetup(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,6 @@ The random parts come from a generator with a fixed seed: they look as random as
 from __future__ import annotations
 
 import random
-import re
 import string
 
 _dice = random.Random(20)
@@ -20,7 +19,7 @@ def noise(size: int, alphabet: str = _LETTERS) -> str:
 HEX = "0123456789abcdef"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-# rule → (texts with one, texts that only look like it)
+# kind → (texts with one, texts that only look like it)
 EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
     "private-key": (
         [f"-----BEGIN {kind}PRIVATE KEY-----\n{noise(64)}\n" for kind in ("", "RSA ", "OPENSSH ")],
@@ -141,23 +140,3 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
         ],
     ),
 }
-
-
-TEXTS = [text for texts, _ in EXAMPLES.values() for text in texts]
-"""Those with a secret."""
-
-
-def python_with_secrets() -> str:
-    """A line for each of `TEXTS`, of which several rules have something to say."""
-    lines = (text.replace("\n", " ") for text in TEXTS)
-    return "".join(f"def f(a=[], b={line!r}): return a == None or eval(b)\n" for line in lines)
-
-
-def secrets_in(data: bytes) -> list[str]:
-    """Parts of `TEXTS` in what was kept somewhere. Of an example, every run of sixteen letters with a digit
-    in it is a secret.
-    """
-    runs = {run for text in TEXTS for run in re.findall(r"[A-Za-z0-9]{16,}", text)}
-    secrets = sorted(run for run in runs if any(letter.isdigit() for letter in run))
-    assert len(secrets) > 20
-    return [secret for secret in secrets if secret.encode() in data]

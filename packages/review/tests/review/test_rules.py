@@ -6,7 +6,7 @@ import pytest
 
 from dragoman_review import BadRule, Severity, own_rules, parse_rules, read_rules
 from dragoman_review.rule_files import load_rules, project_rules
-from dragoman_review.rules import all_rules, secret_rules
+from dragoman_review.rules import all_rules
 
 GOOD = """
 [[rule]]
@@ -126,4 +126,3 @@ def test_a_rule_of_the_same_name_takes_the_place_of_ours() -> None:
     (kept,) = [rule for rule in all_rules([mine]) if rule.id == "text/todo"]
     assert kept is mine
     assert len(all_rules([mine])) == len(own_rules())
-    assert {made.id for made in secret_rules(())} == {made.id for made in own_rules() if made.entropy > 0}

@@ -8,10 +8,8 @@ from dragoman_review.rules import __file__ as rules_module
 from dragoman_review.structure import GRAMMARS, is_available, refusal
 from tests.every import every
 from tests.review.samples import NAMES
-from tests.review.secret_examples import EXAMPLES
 
 RULES = {rule.id: rule for rule in own_rules()}
-PLAIN = {name: rule for name, rule in RULES.items() if not rule.entropy}
 STRUCTURAL = {name: rule for name, rule in RULES.items() if rule.match is not None}
 # A grammar may have no such thing as the example: TypeScript without JSX knows no elements.
 NAME_IN_TESTS = "x.ini"
@@ -30,18 +28,18 @@ def is_hit(rule: ReviewRule, text: str, path: str) -> bool:
     return rule.id in {finding.rule for finding in found.findings}
 
 
-@every("rule", PLAIN.values(), ids=PLAIN)
+@every("rule", RULES.values(), ids=RULES)
 def test_a_rule_has_examples_of_both_kinds(rule: ReviewRule) -> None:
     assert rule.hits
     assert rule.misses
 
 
-@every("rule", PLAIN.values(), ids=PLAIN)
+@every("rule", RULES.values(), ids=RULES)
 def test_a_rule_hits_what_it_is_for(rule: ReviewRule) -> None:
     assert [text for text in rule.hits if not is_hit(rule, text, file_for(rule))] == []
 
 
-@every("rule", PLAIN.values(), ids=PLAIN)
+@every("rule", RULES.values(), ids=RULES)
 def test_a_rule_misses_what_is_nearly_that(rule: ReviewRule) -> None:
     assert [text for text in rule.misses if is_hit(rule, text, file_for(rule))] == []
 
@@ -53,29 +51,6 @@ def test_a_shape_is_found_in_every_language_it_names(rule: ReviewRule) -> None:
     for language in rule.languages:
         assert language in GRAMMARS
         assert any(is_hit(rule, text, file_for(rule, language)) for text in rule.hits), language
-
-
-@every("name", [name for name, rule in RULES.items() if rule.entropy])
-def test_a_secret_is_found_by_its_shape_and_its_randomness(name: str) -> None:
-    rule = RULES[name]
-    hits, misses = EXAMPLES[name.removeprefix("secrets/")]
-    path = file_for(rule)
-    assert hits
-    assert misses
-    assert [text for text in hits if not is_hit(rule, f"{text}\n", path)] == []
-    assert [text for text in misses if is_hit(rule, f"{text}\n", path)] == []
-
-
-@every("name", [name for name, rule in RULES.items() if rule.entropy])
-def test_what_is_said_of_a_secret_does_not_hold_it(name: str) -> None:
-    rule = RULES[name]
-    text = EXAMPLES[name.removeprefix("secrets/")][0][0]
-    (finding, *_) = inspect(file_for(rule), f"{text}\n", (rule,), has_ruff=True).findings
-    lines = text.split("\n")
-    secret = lines[finding.line - 1][finding.place.column - 1 : finding.place.end_column - 1]
-    assert finding.is_secret
-    assert len(secret) >= 12
-    assert secret not in finding.title + finding.why
 
 
 @every("path", sorted((Path(rules_module).parent / "data").glob("rules-*.toml")))
@@ -92,7 +67,7 @@ def test_rules_of_one_kind_are_told_apart() -> None:
     assert len(titles) == len(RULES) > 50
 
 
-FIXABLE = {name: rule for name, rule in PLAIN.items() if rule.fix is not None}
+FIXABLE = {name: rule for name, rule in RULES.items() if rule.fix is not None}
 
 
 @every("rule", FIXABLE.values(), ids=FIXABLE)

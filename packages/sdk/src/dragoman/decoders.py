@@ -29,7 +29,7 @@ def json_decoder(kind: type[T], *, dec_hook: Hook | None = None) -> msgspec.json
 @overload
 def json_decoder(kind: object, *, dec_hook: Hook | None = None) -> msgspec.json.Decoder[Any]: ...
 def json_decoder(kind: object, *, dec_hook: Hook | None = None) -> Any:
-    """`msgspec.json.Decoder(kind)`; building it takes long, so keep it."""
+    """`msgspec.json.Decoder(kind)`. Building a decoder is slow, so keep it."""
     with _building:
         return msgspec.json.Decoder(kind, dec_hook=dec_hook)
 
@@ -49,7 +49,7 @@ def decode_json(raw: Source, kind: type[T]) -> T: ...
 @overload
 def decode_json(raw: Source, kind: object) -> Any: ...
 def decode_json(raw: Source, kind: object) -> Any:
-    """`msgspec.json.decode(raw, type=kind)`, for what is not read often enough to keep a decoder."""
+    """`msgspec.json.decode(raw, type=kind)`, for types that are decoded too seldom to keep a decoder."""
     _build_once(kind)
     return msgspec.json.decode(raw, type=kind)
 

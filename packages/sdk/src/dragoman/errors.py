@@ -62,7 +62,7 @@ class RemoteMistake(DragomanError):
 
 
 class BadAnswer(RemoteMistake):
-    """The peer answered, but not in the shape that the method promises."""
+    """The peer's answer does not have the form that the method requires."""
 
 
 class VersionMismatch(RemoteMistake):
@@ -114,7 +114,7 @@ class LoginRequired(CallFailed):
 
 
 class LinkClosed(DragomanError):
-    """The conversation is over; nothing can be sent or expected any more."""
+    """The conversation is over; it can't send or receive messages any more."""
 
 
 class PeerDied(LinkClosed):
@@ -141,7 +141,7 @@ class PeerDied(LinkClosed):
 
     @property
     def how(self) -> str:
-        """By which signal, or with which exit status."""
+        """Return the signal or the exit status that ended the process."""
         if self.signal:
             return f"signal {self.signal}"
         return "no exit status" if self.returncode is None else f"exit status {self.returncode}"
@@ -300,7 +300,7 @@ class JournalDamaged(JournalError):
 
 
 class BadTranscript(JournalError):
-    """A line of a file is none of a transcript."""
+    """A line of a file is not a line of a transcript."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line}: {why}")

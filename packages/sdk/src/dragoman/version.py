@@ -6,4 +6,4 @@ Reading it from the installed metadata would take longer than the first answer o
 VERSION = "0.1.0"
 
 PACKAGES = ("dragoman", "dragoman_local", "dragoman_check", "dragoman_review", "dragoman_hub", "dragoman_app")
-"""What of ours has this version: a package for each box."""
+"""Our packages with this version, one for each box."""

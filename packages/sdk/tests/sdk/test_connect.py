@@ -20,6 +20,7 @@ from dragoman.errors import (
     SpawnFailed,
     VersionMismatch,
 )
+from dragoman.testing.pace import patience
 from dragoman.transport.contract import Grace
 from dragoman.transport.memory import memory_pair
 from tests.runtime.clock import virtually
@@ -211,7 +212,7 @@ async def test_a_program_that_prints_something_else_than_the_protocol_is_quoted(
 async def test_a_program_that_prints_something_and_never_answers_is_quoted() -> None:
     program = python("import sys; print('Welcome!', flush=True); sys.stdin.read()")
     with pytest.raises(HandshakeTimeout, match="Welcome!"):
-        async with connect(program, limits=Limits(handshake_seconds=1.0)):
+        async with connect(program, limits=Limits(handshake_seconds=patience(1.0))):
             pass
 
 

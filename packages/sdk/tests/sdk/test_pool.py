@@ -14,6 +14,7 @@ from dragoman.errors import CallFailed, CrashLoop, DeadlineExceeded, LocalMistak
 from dragoman.schema.v1 import SessionUpdate
 from dragoman.sdk.pool import PoolTask, TaskOutcome
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
+from tests.runtime.clock import virtually
 from tests.sdk.ends import text_of
 from tests.sdk.supervision.lives import QUICK, script
 from tests.transport.programs import alive, eventually
@@ -94,18 +95,23 @@ async def test_one_task_that_fails_is_no_reason_for_the_others_to() -> None:
         bad.unwrap()
 
 
-async def test_a_task_has_its_time_and_its_updates() -> None:
-    crowd = Crowd()
-    heard: list[str] = []
-    slow = PoolTask(prompt="wait", cwd="/tmp", seconds=0.05)
-    told = PoolTask(prompt=["a ", "b"], cwd="/tmp", on_update=lambda update: heard.append(text_of(update)))
-    async with Pool(crowd.agent) as pool:
-        late, done = await pool.map([slow, told])
-        await eventually(lambda: crowd.now == 0)  # the agent was told to stop
-    assert isinstance(late.error, DeadlineExceeded)
-    assert done.kind == "done"
-    assert heard == ["a b"]
-    assert crowd.cancelled == 1
+def test_a_task_has_its_time_and_its_updates() -> None:
+    async def play() -> None:
+        crowd = Crowd()
+        heard: list[str] = []
+        slow = PoolTask(prompt="wait", cwd="/tmp", seconds=60)
+        told = PoolTask(
+            prompt=["a ", "b"], cwd="/tmp", on_update=lambda update: heard.append(text_of(update))
+        )
+        async with Pool(crowd.agent) as pool:
+            late, done = await pool.map([slow, told])
+            await eventually(lambda: crowd.now == 0)  # the agent was told to stop
+        assert isinstance(late.error, DeadlineExceeded)
+        assert done.kind == "done"
+        assert heard == ["a b"]
+        assert crowd.cancelled == 1
+
+    virtually(play())
 
 
 async def test_a_job_can_be_cancelled_while_it_waits_and_while_it_runs() -> None:

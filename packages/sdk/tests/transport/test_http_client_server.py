@@ -147,6 +147,6 @@ async def test_a_stream_has_one_reader_and_one_that_comes_back_gets_what_it_miss
 async def test_a_server_that_is_not_there_is_named() -> None:
     async with listening() as url:
         pass
-    with pytest.raises(LinkClosed):
+    with pytest.raises(LinkClosed, match=f"{url} cannot be reached: nothing listens there"):
         async with connect(open_http(url)):
             pass

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 
-from dragoman.transport.messages import MessageTransport
+from dragoman.transport.messages import MessageTransport, unreachable
 
 
 class Stream:
@@ -58,3 +59,16 @@ async def test_nothing_overtakes_what_waits() -> None:
     transport.write(b"four\n")
     assert stream.taken == [("later", b"one"), ("later", b"two"), ("later", b"three"), ("now", b"four")]
     await transport.aclose()
+
+
+def test_who_cannot_be_reached_is_named_with_the_cause_below_all_others() -> None:
+    untrusted = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    untrusted.verify_message = "self-signed certificate"
+    wrapped = OSError("All connection attempts failed")
+    wrapped.__cause__ = untrusted
+    text = str(unreachable("https://one/acp", wrapped))
+    assert text.startswith("https://one/acp cannot be reached: its certificate is not trusted: self-signed")
+    assert text.endswith("in SSL_CERT_FILE")
+    wrapped.__cause__ = ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)")
+    assert str(unreachable("ws://one", wrapped)) == "ws://one cannot be reached: nothing listens there"
+    assert str(unreachable("ws://one", TimeoutError())) == "ws://one cannot be reached: TimeoutError"

@@ -38,11 +38,11 @@ from dragoman_app.agents.echo_commands import (
 )
 
 PIECES = 4
-"""Chunks that an echoed text is cut into: more than one, so that whoever reads it must join them."""
+"""The chunks of an echoed text: more than one, so that its reader must join them."""
 
 
 def echo_agent() -> Agent:
-    """A new echo agent."""
+    """Return a new echo agent."""
     agent = Agent(
         "echo", version=VERSION, title="Echo", image=True, audio=True, embedded_context=True, steering=True
     )
@@ -76,7 +76,7 @@ def echo_agent() -> Agent:
 
 
 async def echo(turn: Turn, text: str) -> None:
-    """Give the text back in a few pieces, and name whatever came with it."""
+    """Return the text in a few pieces, and name every attachment."""
     await turn.say("You said: ")
     size = max(1, -(-len(text) // PIECES))
     for start in range(0, len(text), size):
@@ -86,7 +86,7 @@ async def echo(turn: Turn, text: str) -> None:
 
 
 def describe(blocks: Sequence[ContentBlock]) -> Iterator[str]:
-    """One line for each block that is not text."""
+    """Describe each block that is not text in one line."""
     for block in blocks:
         match block:
             case ImageContent(data=data, mime_type=kind):

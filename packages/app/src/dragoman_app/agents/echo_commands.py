@@ -1,4 +1,4 @@
-"""The slash commands of the echo agent: one for each thing that an agent can do to its client.
+"""The slash commands of the echo agent: one for each feature that an agent can use.
 
 Those that touch files, commands and processes are in `echo_tools`. An argument that makes no sense is
 answered with how the command is used, never with an error: errors are what `/fail` is for.
@@ -34,14 +34,14 @@ Outcome: TypeAlias = StopReason | PromptResponse | None
 
 SECRET = "sk-echo-0123456789"  # noqa: S105  # a made-up one: it must never leave the process
 LOOK_AGAIN = 0.05
-"""Seconds between two looks at what the user says while a command waits."""
+"""The seconds between two checks for messages of the user while a command waits."""
 LARGEST = 16 * 1024 * 1024
-"""Characters of one streamed update; more is a question of frames, not of streams."""
+"""The most characters of one streamed update; larger ones test frames, not streams."""
 
 
 @dataclass(frozen=True, slots=True)
 class EchoCommand:
-    """What stands behind one slash command."""
+    """The function of a slash command."""
 
     description: str
     hint: str
@@ -58,7 +58,7 @@ async def stream(turn: Turn, argument: str) -> None:
 
 
 async def wait(turn: Turn, argument: str) -> None:
-    """Until the time is up; what the user says meanwhile is said back at once."""
+    """Wait until the time is over; repeat messages of the user at once."""
     duration = seconds(argument)
     loop = asyncio.get_running_loop()
     end = loop.time() + duration
@@ -69,7 +69,7 @@ async def wait(turn: Turn, argument: str) -> None:
 
 
 async def say_steering(turn: Turn) -> bool:
-    """Say back what the user has said while the turn ran; whether that was anything."""
+    """Repeat messages of the user during the turn; return whether there were any."""
     messages = turn.take_steering()
     for message in messages:
         await turn.say(f"You also said: {message.text}\n")
@@ -164,7 +164,7 @@ COMMANDS = {name: _with_usage(name, command) for name, command in _TABLE.items()
 
 @cache
 def announcement() -> AvailableCommandsUpdate:
-    """What a client is told after it opened a session."""
+    """Return the update for a client after it opened a session."""
     return AvailableCommandsUpdate(
         available_commands=[
             AvailableCommand(

@@ -1,4 +1,4 @@
-"""The slash commands of the echo agent that have effects: files, commands, permissions, child processes.
+"""The slash commands of the echo agent with effects: files, commands, permissions, child processes.
 
 Each is reported as a tool call. Files and commands are the client's: what it did not advertise is not done
 behind its back. `/ask` alone touches the disk itself, because what it is for is to see whether a permission
@@ -20,7 +20,7 @@ from dragoman.errors import CallFailed, NotAdvertised
 from dragoman.schema.v1 import ToolCallLocation
 
 MARK = "ran\n"
-"""One such line stands in the file of `/ask` for each time that it ran."""
+"""The line that `/ask` adds to its file each time."""
 
 TREE = """
 exec 3<&0
@@ -29,13 +29,13 @@ sleep "$1" & pids=$!
 (sleep "$1" & wait) & pids="$pids $!"
 wait $pids
 """
-"""A child with children and a grandchild. The first of them waits for the end of the pipe that its owner
-holds, so that the tree is gone even when the owner was killed and could do nothing about it.
+"""A child with children and a grandchild. The first child waits for the end of its owner's pipe, so that the
+tree ends even after a kill of its owner.
 """
 
 
 class BadArgument(Exception):
-    """The argument makes no sense."""
+    """The argument is invalid."""
 
 
 def seconds(argument: str) -> float:
@@ -55,7 +55,7 @@ def parse_count(argument: str) -> int:
 
 
 async def ask(turn: Turn, argument: str) -> None:
-    """Create a file, once it was allowed."""
+    """Create a file, after permission."""
     path = _path(turn, argument)
     where = [ToolCallLocation(path=path)]
     async with turn.tool(
@@ -125,7 +125,7 @@ async def run(turn: Turn, argument: str) -> None:
 
 
 async def child(turn: Turn, argument: str) -> None:
-    """Start real processes, and see them gone whatever happens."""
+    """Start real processes, and end them in any case."""
     duration = seconds(argument)
     if sys.platform == "win32":
         await turn.say("This command needs a POSIX system.")

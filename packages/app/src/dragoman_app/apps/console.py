@@ -1,4 +1,4 @@
-"""What commands print. Whatever a peer, a file or a hub put into a text is sanitized here.
+"""Output of commands. Text from a peer, a file or a hub is sanitized here.
 
 A text is sanitized as many lines. Whoever puts a name or a title into a line sanitizes it as one line
 first, so that it cannot pretend to be another line. What commands log is in `log_lines`.
@@ -15,11 +15,11 @@ from dragoman.text.sanitize import sanitize
 from dragoman_app.apps.files import FileAct, explain_error
 
 MISTAKEN = 2
-"""The exit status of a command that was asked for what cannot be."""
+"""The exit status of a command with an invalid request."""
 
 
 class CommandFailed(LocalMistake):
-    """A command ends with this status: what happened, and what to do next. `cli.main` tells the person."""
+    """Ends a command with this status: what happened, and what to do next. `cli.main` shows it."""
 
     def __init__(self, what: str, next_step: str = "", *, status: int = 1) -> None:
         super().__init__(what)
@@ -28,15 +28,15 @@ class CommandFailed(LocalMistake):
 
 
 class UsageMistake(CommandFailed):
-    """A command cannot do what its arguments say: what is wrong, and what to do next."""
+    """A command can't do what its arguments request: the mistake, and what to do next."""
 
     def __init__(self, what: str, next_step: str = "dragoman run --help") -> None:
         super().__init__(what, next_step, status=MISTAKEN)
 
 
 class ErrorStatus:
-    """A block in which an error of these kinds ends the command with this status. `before` stands before what
-    the error says, and `act` is what was done with the file that it names.
+    """A block in which an error of these kinds ends the command with this status. `before` is a prefix for
+    the error's text, and `act` is the action on the file that the error names.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ErrorStatus:
 
 
 def say(text: object = "", *, file: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:
-    """Print a text, to standard output unless `file` is another one."""
+    """Print a text, to standard output unless `file` is set."""
     print(sanitize(str(text)), file=file, end=end, flush=flush)
 
 
@@ -79,12 +79,12 @@ def confirm(question: str, *, is_agreed: bool) -> None:
 
 
 def tell_person(command: str, text: object) -> None:
-    """Print what goes on in a command to standard error, at once."""
+    """Print progress of a command to standard error, at once."""
     say(f"dragoman {command}: {text}", file=sys.stderr, flush=True)
 
 
 def refuse(command: str, mistake: LocalMistake) -> int:
-    """Say on standard error why a command cannot do what was asked of it; returns its exit status."""
+    """Print to standard error why a command failed; return its exit status."""
     failure = mistake if isinstance(mistake, CommandFailed) else CommandFailed(str(mistake), status=MISTAKEN)
     next_step = f"\nTry: {failure.next_step}" if failure.next_step else ""
     tell_person(command, f"{failure}{next_step}")
@@ -92,7 +92,7 @@ def refuse(command: str, mistake: LocalMistake) -> int:
 
 
 def say_json(value: object, *, indent: int = 0, flush: bool = False) -> None:
-    """Print a value as JSON to standard output, which may have an encoding that lacks characters of it."""
+    """Print a value as JSON to standard output, whose encoding may lack some of its characters."""
     text = encode_json(value, indent=indent).decode()
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -102,14 +102,14 @@ def say_json(value: object, *, indent: int = 0, flush: bool = False) -> None:
 
 
 def print_json(value: object) -> int:
-    """Print a value as indented JSON, and return the exit status of a command that succeeded."""
+    """Print a value as indented JSON, and return the exit status of success."""
     say_json(value, indent=2)
     return 0
 
 
 def write_stderr(text: str) -> None:
-    """Write a text that is sanitized already to standard error, at once. A closed standard error is no
-    failure: its owner wants to read nothing.
+    """Write a sanitized text to standard error, at once. A closed standard error is not an error: its owner
+    reads nothing.
     """
     if sys.stderr is None:  # `2>&-`; printing to nothing would print to standard output
         return

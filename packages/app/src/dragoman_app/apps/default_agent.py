@@ -1,5 +1,5 @@
-"""Which agent answers when a command line names none: your default, else the only one that is installed. If
-several are installed, you choose at the terminal; without a terminal the command line has to say it.
+"""Chooses the agent for a command line without one: your default, otherwise the only installed one. If
+several are installed, you choose at the terminal; without a terminal the command line must name the agent.
 
 The agents that come with this package are never chosen for you: you would take their answer for that of the
 agent that you expect.
@@ -18,8 +18,8 @@ from dragoman_local.known.config_edit import set_default
 
 
 def choose_agent(*, can_ask: bool) -> tuple[str, str | None]:
-    """The name of the agent, and what to tell the person about the choice. Raises `UsageMistake` if there is
-    nothing to choose from, or nobody who could choose.
+    """Return the name of the agent, and a note for the user about the choice. Raises `UsageMistake` if there
+    is nothing to choose from, or nobody to ask.
     """
     config = read_config()
     if config.default_agent is not None:

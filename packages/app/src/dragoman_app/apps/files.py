@@ -1,4 +1,4 @@
-"""Files that a command reads and writes: how an error is explained, who may read a result, and tokens.
+"""Files that a command reads and writes: clear errors, private results, and tokens.
 
 Tokens come from a file or the environment, never from a command line, which everybody can read.
 """
@@ -28,7 +28,7 @@ VARIABLE = "DRAGOMAN_TOKEN"
 
 
 def explain_error(error: BaseException, *, act: FileAct = "read") -> str:
-    """An error of the system becomes `cannot read X: no such file`; other errors explain themselves."""
+    """Explain an error of the system as `cannot read X: no such file`; other errors explain themselves."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     meaning = MEANINGS.get(type(error), error.strerror)
@@ -38,15 +38,15 @@ def explain_error(error: BaseException, *, act: FileAct = "read") -> str:
 
 
 def open_private(path: str | os.PathLike[str], *, how: OpenMode) -> IO[bytes]:
-    """Open a file for writing that only its owner can read: what is made of a recording holds the same
-    secrets. A file that exists keeps its mode, which somebody chose.
+    """Open a file for writing that only its owner can read: results of a recording hold the same secrets. An
+    existing file keeps its mode, which a person chose.
     """
     flags = os.O_WRONLY | os.O_CREAT | FLAGS[how] | getattr(os, "O_CLOEXEC", 0)
     return os.fdopen(os.open(path, flags, 0o600), "wb")
 
 
 def read_token(path: str) -> str:
-    """The token in a file that holds nothing else."""
+    """Return the token in a file with nothing else."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read().strip()
@@ -55,6 +55,6 @@ def read_token(path: str) -> str:
 
 
 def authorization(path: str | None = None) -> dict[str, str]:
-    """The header for the token of this file, or of the environment; none if there is no token."""
+    """Return the header with the token from this file or from the environment; none if there is no token."""
     token = os.environ.get(VARIABLE, "") if path is None else read_token(path)
     return {"authorization": f"Bearer {token}"} if token else {}

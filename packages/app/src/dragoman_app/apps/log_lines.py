@@ -1,4 +1,4 @@
-"""What commands log, as lines that a terminal may show or as JSON.
+"""Log output of commands: as lines that a terminal may show, or as JSON.
 
 Apart from `console`, because `logging` takes as long to load as the rest of a command's start.
 """
@@ -13,11 +13,11 @@ from dragoman.text.sanitize import sanitize
 from dragoman.version import PACKAGES
 
 SEVERITIES = {"DEBUG": 5, "INFO": 9, "WARNING": 13, "ERROR": 17, "CRITICAL": 21}
-"""The numbers of OpenTelemetry's model of logs."""
+"""The numbers of OpenTelemetry's log model."""
 
 
 def log_only_to(handler: logging.Handler) -> None:
-    """What our modules log goes to this handler, and nowhere else."""
+    """Send the log of our modules to this handler only."""
     for name in PACKAGES:
         log = logging.getLogger(name)
         log.propagate = False
@@ -25,14 +25,14 @@ def log_only_to(handler: logging.Handler) -> None:
 
 
 class SafeFormatter(logging.Formatter):
-    """Log lines that a terminal may show: they may quote what a peer sent."""
+    """Log lines that a terminal may show: they may quote a peer's text."""
 
     def format(self, record: logging.LogRecord) -> str:
         return sanitize(super().format(record))
 
 
 class JsonFormatter(logging.Formatter):
-    """Log lines as JSON objects, one a line, with the names of OpenTelemetry's model of logs."""
+    """Log lines as JSON objects, one per line, with the names of OpenTelemetry's log model."""
 
     def __init__(self, service: str) -> None:
         super().__init__()
@@ -55,6 +55,6 @@ class JsonFormatter(logging.Formatter):
 
 
 def sanitize_log_lines() -> None:
-    """For commands that set up no log: Python then prints warnings to standard error by itself."""
+    """Sanitize warnings of commands without a log: Python prints them to standard error by itself."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(SafeFormatter())

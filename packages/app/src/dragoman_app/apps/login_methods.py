@@ -1,6 +1,4 @@
-"""The ways to log in to an agent, as commands that can be typed: for `agents login`, and for whoever needs
-it.
-"""
+"""The ways to log in to an agent, as commands that a user can type."""
 
 from __future__ import annotations
 
@@ -17,23 +15,23 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 Kind: TypeAlias = Literal["agent", "terminal", "variable"]
 
 KEY_NAME = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|AUTH)\b")
-"""Names of variables that hold keys. Many agents name theirs in a description and nowhere else."""
+"""Names of variables that hold keys. Many agents name theirs only in a description."""
 
 
 class LoginMethod(Struct, frozen=True, kw_only=True):
-    """One way that an agent offers."""
+    """A login method of an agent."""
 
     id: str
     name: str
     description: str = ""
     kind: Kind
     variables: tuple[str, ...] = ()
-    """Variables that it names, wherever it names them."""
+    """Variables that it names, in any field."""
     terminal: v1.AuthMethodTerminal | None = None
 
 
 def login_methods(agent: AgentHandle) -> list[LoginMethod]:
-    """All that it offers, in its order; those by variable are last."""
+    """Return all methods in the agent's order; those by variable come last."""
     return [
         *map(_method, agent.auth_methods),
         *(
@@ -65,9 +63,9 @@ def login_hint(
     ours: Mapping[str, str],
     knows_terminal: bool,
 ) -> str:
-    """What a person can do, one way a line: a login by name, or a variable. `agent_name` is how the person
-    named the agent, `allow` are the variables that it inherits, `agent_variables` are those that it has got.
-    An agent that does not know of a terminal (`knows_terminal`) names no login that needs one.
+    """Return what a user can do, one way per line: a login by name, or a variable. `agent_name` is the user's
+    name for the agent, `allow` are the variables that it inherits, `agent_variables` are those that it has.
+    For an agent without a terminal (`knows_terminal`), logins that need one are left out.
     """
     methods = list(methods)
     lines = [_command(agent_name, method) for method in methods if method.kind != "variable"]

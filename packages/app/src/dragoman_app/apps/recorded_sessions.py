@@ -1,4 +1,4 @@
-"""Recorded sessions: the one that a person means, and a brief of it for another agent."""
+"""Recorded sessions: finds the session that a user means, and makes a brief of it for another agent."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dragoman_local.journal.journal_copy import all_streams
 
 
 class SessionMistake(LocalMistake):
-    """Said to the person, as it is."""
+    """A mistake with its text for the user."""
 
 
 async def find_session(journal: Journal, name: str) -> StreamInfo:
-    """The one session that is meant: by its name, a clear part of it, the agent's own id, or `last`."""
+    """Return the one session with this name, part of a name, agent's id, or `last`."""
     exact = await journal.info(name)
     if exact is not None:
         return exact
@@ -43,8 +43,8 @@ async def find_session(journal: Journal, name: str) -> StreamInfo:
 
 
 async def read_brief(journal: Journal, info: StreamInfo) -> ConversationBrief:
-    """What an agent must know that goes on with this session. A local session that was gone on with is
-    recorded in several streams, of which all are read that are not younger.
+    """Return the brief for an agent that continues this session. A local session that was continued is
+    recorded in several streams; this one and all older ones are read.
     """
     infos = [info]
     if info.session and info.session != info.stream:
@@ -64,7 +64,7 @@ async def read_brief(journal: Journal, info: StreamInfo) -> ConversationBrief:
 async def note_handover(
     journal: Journal, recorder: HistoryRecorder | None, source: str, *, stream: str, agent: str
 ) -> None:
-    """Write into both sessions who goes on where; the one that goes on keeps the other's title."""
+    """Note in both sessions which agent continues where; the new session keeps the other's title."""
     info = await journal.info(source)
     if recorder is not None:
         title = "" if info is None else info.title
@@ -75,7 +75,7 @@ async def note_handover(
 
 
 def display_time(moment: float) -> str:
-    """When a session was begun or used last, for a list."""
+    """Format the time when a session began or was last used, for a list."""
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
     except (OverflowError, ValueError, OSError):  # a clock can say anything

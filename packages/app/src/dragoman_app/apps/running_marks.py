@@ -1,4 +1,4 @@
-"""Shows whether a recorded session is still running: its process locks a file while it lives.
+"""Shows whether a recorded session still runs: its process keeps a file locked.
 
 What the journal says of a session is how it stood when its process last wrote. One that was killed in a turn
 wrote that the turn runs, and nothing after it.
@@ -19,7 +19,7 @@ INTERRUPTED = "interrupted"
 
 
 class RunningMark:
-    """Held while a session is recorded. The system lets go of it when the process ends, however that is."""
+    """A lock while a session is recorded. The system removes it when the process ends in any way."""
 
     def __init__(self, stream: str) -> None:
         self._path = _mark(stream)
@@ -42,14 +42,16 @@ class RunningMark:
 
 
 def with_current_state(info: StreamInfo) -> StreamInfo:
-    """The stream's info, with the state `interrupted` if it is stored as running and no process runs it."""
+    """Return the stream's info, with the state `interrupted` if it is stored as running
+    but has no process.
+    """
     if info.state != "running" or is_running(info.stream):
         return info
     return replace(info, state=INTERRUPTED)
 
 
 def is_running(stream: str) -> bool:
-    """Whether a process of this machine records this stream. Takes away the mark of one that was killed."""
+    """Whether a process of this machine records this stream. Removes the mark of a killed process."""
     if not HAS_LOCKS:  # nobody can tell, and the journal is believed
         return True
     path = _mark(stream)

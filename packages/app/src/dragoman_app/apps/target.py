@@ -1,4 +1,4 @@
-"""Which agent is meant, and how it is reached."""
+"""Which agent to use, and how to reach it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ CONNECT_SECONDS = 5.0
 
 
 class Overrides(NamedTuple):
-    """What a command line says of an agent beside its name; it wins over what the configuration says."""
+    """Settings of an agent from the command line; they override the configuration."""
 
     variables: Sequence[str] = ()
-    """Of its environment: `NAME` or `NAME=VALUE`."""
+    """Variables of its environment: `NAME` or `NAME=VALUE`."""
     dialect: str | None = None
     place: str | None = None
     maps: Sequence[str] = ()
@@ -48,34 +48,34 @@ class ChosenAgent(Struct, frozen=True):
     agent: KnownAgent
     env: dict[str, str]
     agent_name: str = ""
-    """How it was named, for commands that a person may type."""
+    """The name from the command line, for commands that a user may type."""
     note: str | None = None
     dialect: str = "auto"
     sandbox: Profile = "off"
     """The sandbox around its own processes."""
     launcher: tuple[str, ...] = ()
-    """What holds it, in front of its command."""
+    """The words of the sandbox in front of its command."""
 
     def open(self) -> Sequence[str] | Transport:
-        """What `connect` takes. Needs a running loop."""
+        """Return the argument for `connect`. Needs a running loop."""
         return self.command if self.agent.address is None else self.dial()
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What is started: the agent's command, in its sandbox if it has one."""
+        """Return the command to start: the agent's own, in its sandbox if it has one."""
         return (*self.launcher, *self.agent.command)
 
     def dial(self) -> Transport:
-        """The way to an agent at an address. Needs a running loop."""
+        """Return the transport to an agent at an address. Needs a running loop."""
         return _dial(self.agent.address or "")
 
     @property
     def place(self) -> Place:
-        """Where its files are."""
+        """The place of its files."""
         return "there" if self.agent.place else "here"
 
     def login_hint(self, agent: AgentHandle | None, *, knows_terminal: bool) -> str:
-        """What a person can do when it wants a login; see `login_methods.login_hint`."""
+        """Return what a user can do when it needs a login; see `login_methods.login_hint`."""
         from dragoman_app.apps.login_methods import login_hint, login_methods
 
         return login_hint(
@@ -91,7 +91,7 @@ class ChosenAgent(Struct, frozen=True):
 def find_target(
     agent_name: str | None, wishes: Overrides = AS_CONFIGURED, *, can_ask: bool = False
 ) -> ChosenAgent:
-    """The agent that was named, or the one that `choose_agent` finds; raises `UsageMistake`."""
+    """Return the named agent, or the one that `choose_agent` finds; raises `UsageMistake`."""
     note = None
     try:
         if agent_name is None:
@@ -126,8 +126,8 @@ def _ask_login_shell(agent_name: str) -> AgentAccess:
 
 
 def with_environment(access: AgentAccess, variables: Sequence[str]) -> tuple[KnownAgent, dict[str, str]]:
-    """The agent and its environment, with variables as `NAME` or `NAME=VALUE` that a person named. An agent
-    elsewhere is told their names: their values go over the line.
+    """Return the agent with its environment, and variables as `NAME` or `NAME=VALUE` from the command line.
+    An agent on another machine gets their names here; their values go over the connection.
     """
     agent = access.agent
     allow, explicit = [*agent.allow], dict(agent.env)
@@ -144,8 +144,8 @@ def with_environment(access: AgentAccess, variables: Sequence[str]) -> tuple[Kno
 
 
 def confine(target: ChosenAgent, choice: SandboxChoice, folders: Sequence[str]) -> ChosenAgent:
-    """The agent in the sandbox that a person chose; an agent has none that nobody chose. Reads folders.
-    Raises `UsageMistake` where the sandbox cannot be held: whoever chose one must not get less.
+    """Return the agent in the sandbox from the command line; the default is none. Reads folders. Raises
+    `UsageMistake` if the sandbox is not possible: a user must never get less than the chosen one.
     """
     agent = target.agent
     if choice == "auto" or (choice == "off" and not agent.place):
@@ -172,7 +172,9 @@ def confine(target: ChosenAgent, choice: SandboxChoice, folders: Sequence[str]) 
 
 
 def remote_folder(path: str | None, agent: KnownAgent) -> str:
-    """The folder of a session elsewhere: one there, or one here that is mapped; raises `UsageMistake`."""
+    """Return the folder of a session on another machine: a folder there, or a mapped one here; raises
+    `UsageMistake`.
+    """
     if path is None and not agent.maps:
         raise UsageMistake(
             f"{agent.place} has other folders than this machine",
@@ -217,7 +219,7 @@ def _dial(text: str) -> Transport:
 
 
 def display_command(agent: KnownAgent) -> str:
-    """The command as a person would type it."""
+    """Return the command as a user would type it."""
     from dragoman_local.known.redactor import redact_shapes
 
     if agent.place and "--decide" in agent.command:  # ours, around its own

@@ -1,4 +1,4 @@
-"""Terminals: which descriptors are one, whether it is still there, and whether and how it shows colours."""
+"""Terminals: which descriptors are terminals, whether they are still open, and how they show colours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_terminal(fd: int) -> bool:
 
 
 def are_one_file(fd: int, other: int) -> bool:
-    """Whether what is written to either comes out at the same place: one terminal, one pipe, one file."""
+    """Whether both descriptors write to the same place: one terminal, one pipe, one file."""
     try:
         return os.path.sameopenfile(fd, other)
     except OSError:  # one of them is closed
@@ -25,24 +25,26 @@ def are_one_file(fd: int, other: int) -> bool:
 
 
 def standard_terminals() -> list[int]:
-    """Those of the standard descriptors that are terminals."""
+    """Return the standard descriptors that are terminals."""
     return [fd for fd in (0, 1, 2) if is_terminal(fd)]
 
 
 def is_hung_up(fd: int) -> bool:
-    """Whether this terminal is gone: its window was closed, its connection was cut."""
+    """Whether this terminal is gone: its window was closed, or its connection was cut."""
     poll = select.poll()
     poll.register(fd, 0)  # a hangup is always reported
     return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def shows_colours(environ: Mapping[str, str], *, is_terminal: bool, is_refused: bool) -> bool:
-    """Only on a terminal that has colours, and not for a user who refused them (no-color.org)."""
+    """Whether to use colours: only on a terminal with colours, and not if the user refused them
+    (no-color.org).
+    """
     return is_terminal and not is_refused and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 class Paint:
-    """Puts text into colours; without them it returns the text."""
+    """Colours text; without colours it returns the text unchanged."""
 
     def __init__(self, *, colours: bool) -> None:
         self.colours = colours
@@ -61,7 +63,7 @@ class Paint:
         return self.in_colour(text, "dim")
 
     def diff(self, text: str) -> str:
-        """A unified diff, line by line."""
+        """Colour a unified diff, line by line."""
         if not self.colours:
             return text
         return "".join(self._diff_line(line) for line in text.splitlines(keepends=True))

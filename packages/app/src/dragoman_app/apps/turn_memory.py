@@ -1,4 +1,4 @@
-"""What a command adds to the store of trees: its turns, each between the looks before and after it.
+"""Adds a command's turns to the store of trees, each between the looks before and after it.
 
 A store that cannot be used is told and not waited for: a turn is worth more than the memory of it.
 """
@@ -19,7 +19,7 @@ Looked = TypeVar("Looked")
 
 
 class TurnMemory:
-    """The turns of one conversation that is recorded as a stream; without a stream, nothing is kept."""
+    """The turns of one conversation that is recorded as a stream; without a stream, nothing is stored."""
 
     def __init__(self, tell: Callable[[str], None], *, roots: Sequence[str], stream: str) -> None:
         self._tell = tell
@@ -37,7 +37,7 @@ class TurnMemory:
                 tell(f"{NOT_REMEMBERED}: {error}")
 
     async def begin(self, session_id: str, look: asyncio.Future[Looked], *, agent: str, prompt: str) -> None:
-        """A prompt goes out now; the look before it may still be under way."""
+        """Note the start of a prompt; the look before it may still run."""
         await self.end()
         if self.store is None:
             return
@@ -55,7 +55,7 @@ class TurnMemory:
             self._beginning = asyncio.create_task(_begin(self._turn, look), name="remember")
 
     async def note(self, session_id: str) -> str:
-        """What the agent is told with its next prompt: files that were put back since its last turn."""
+        """Return the note for the next prompt: files that were reverted since the last turn."""
         if self.store is None:
             return ""
         try:
@@ -65,7 +65,7 @@ class TurnMemory:
             return ""
 
     async def begun(self) -> None:
-        """Until the look before the turn is in the store, so that the one after it can end the turn."""
+        """Wait until the look before the turn is stored, so that the look after it can end the turn."""
         beginning, self._beginning = self._beginning, None
         if beginning is not None:
             try:
@@ -74,7 +74,7 @@ class TurnMemory:
                 self._tell(f"{NOT_REMEMBERED}: {error}")
 
     async def end(self) -> None:
-        """The turn runs no more, whether somebody has looked after it or not."""
+        """Note the end of the turn, even without a look after it."""
         turn, self._turn = self._turn, None
         if self._beginning is not None:
             self._beginning.cancel()

@@ -1,4 +1,4 @@
-"""The command `dragoman`: reads the command line and starts what it names.
+"""The command `dragoman`: parses the command line and starts the command.
 
 Every failure says what happened, why, and what to do next, on standard error and with exit status 2 for a
 mistaken command line and 1 for anything else, unless a command documents more. What was asked of a command
@@ -20,7 +20,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status. Without `arguments` it is the whole program."""
+    """Run one command; return the exit status. Without `arguments`, run as the whole program."""
     if arguments is not None:
         return _run(arguments)
     # What a start loads stays, and what is there at the end goes with the process: to look for garbage in it

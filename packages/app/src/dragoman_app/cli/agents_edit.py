@@ -1,4 +1,4 @@
-"""`dragoman agents import`, `add`, `remove` and `default`: what changes our configuration file.
+"""`dragoman agents import`, `add`, `remove` and `default`: change the configuration file of agents.
 
 Says what was taken, what was skipped and why. The values of variables are written to the file and shown
 nowhere.

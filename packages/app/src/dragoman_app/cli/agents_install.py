@@ -56,12 +56,12 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 
 def run_install(args: argparse.Namespace) -> int:
-    """0: it is installed. 1: it could not be. 2: it was not allowed, or makes no sense."""
+    """0: installed. 1: the installation failed. 2: not allowed, or invalid."""
     return _guard(lambda: _install(args))
 
 
 def run_update(args: argparse.Namespace) -> int:
-    """Like `install`, for what is installed; 0 also if nothing is newer."""
+    """Like `install`, for installed agents; 0 also if there is nothing newer."""
     return _guard(lambda: _update(args))
 
 

@@ -28,7 +28,7 @@ NOT_DONE, MISTAKEN, TERMINATED, INTERRUPTED = 1, 2, 143, 130
 
 
 def run_login(args: argparse.Namespace) -> int:
-    """0: it is done. 1: it is not. 2: there is no such agent or method, or none was chosen."""
+    """0: done. 1: failed. 2: no such agent or method, or none was chosen."""
     try:
         with ErrorStatus(DragomanError, status=NOT_DONE, before="not logged in: "):
             target = find_target(args.agent, Overrides(args.env))
@@ -40,7 +40,7 @@ def run_login(args: argparse.Namespace) -> int:
 
 
 def run_logout(args: argparse.Namespace) -> int:
-    """0: it is done. 1: the agent cannot, or did not. 2: there is no such agent."""
+    """0: done. 1: the agent can't log out, or failed. 2: no such agent."""
     target = find_target(args.agent)
     with ErrorStatus(DragomanError, status=NOT_DONE, before=f"{target.agent.name} was not logged out: "):
         is_logged_out = asyncio.run(_log_out(target))

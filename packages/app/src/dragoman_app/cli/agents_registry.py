@@ -1,4 +1,4 @@
-"""`dragoman agents registry`: the list of agents that can be installed, and a newer one in its place.
+"""`dragoman agents registry`: the list of installable agents, and its update.
 
 Nothing is fetched unless a person names a file or an address here. What comes is bounded, read as the public
 form, and kept only if it makes sense.
@@ -47,7 +47,7 @@ def run_show(args: argparse.Namespace) -> int:
 
 
 def run_refresh(args: argparse.Namespace) -> int:
-    """0: the list is kept. 1: it could not be fetched. 2: it is no such list, which leaves the former one."""
+    """0: the list is stored. 1: the download failed. 2: it is not a list of agents; the old list stays."""
     with ErrorStatus(InstallFailed, status=1):
         data, origin = _fetch(args.source)
         file, notes = parse_registry(data, origin=origin, today=date.today())

@@ -72,7 +72,7 @@ def run_show(args: argparse.Namespace) -> int:
 
 
 def describe_agent(agent: KnownAgent) -> dict[str, object]:
-    """An agent as JSON: everything but the values of its variables."""
+    """Return an agent as JSON, without the values of its variables."""
     return {
         "name": agent.name,
         "title": agent.title,

@@ -1,4 +1,4 @@
-"""`dragoman attest`: who wrote the lines that a commit adds, and what happened in the turns that did.
+"""`dragoman attest`: who wrote the lines that a commit adds, and what happened in those turns.
 
 Lines are those of git's diff; whose each is says the memory of turns (`blame`), also that of other work trees
 of the repository. Prompts are not told unless somebody asks for them, and secrets never.
@@ -20,9 +20,9 @@ from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman.text.json_values import encode_json
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
-from dragoman_app.apps.folder_memory import BlamedLine, FolderMemory, look_now, open_store
-from dragoman_app.apps.turn_facts import By
+from dragoman_app.apps.folder_memory import memory_of, open_store
 from dragoman_local.secrets.search import redact
+from dragoman_local.workspace.folder_memory import BlamedLine, FolderMemory, look_now
 from dragoman_local.workspace.git_objects import (
     AddedLines,
     added_lines,
@@ -33,9 +33,10 @@ from dragoman_local.workspace.git_objects import (
 )
 from dragoman_local.workspace.snapshot_entries import content_digest
 from dragoman_local.workspace.tree_store import TreeStore
+from dragoman_local.workspace.turn_facts import By
 
 NOTES = "dragoman"
-"""The ref of notes, below `refs/notes`."""
+"""The ref of the notes, below `refs/notes`."""
 
 _CHECK = re.compile(
     r"\b(?:\w*tests?|check|lint|review|verify|specs?|mypy|pyright|ruff|eslint|jest|vitest|tox|nox)\b",
@@ -44,13 +45,13 @@ _CHECK = re.compile(
 """What names a test or a review in a command."""
 
 TEXT = 200
-"""Characters that are told of a command."""
+"""The most characters of a command to show."""
 
 _WHO: tuple[By, ...] = ("agent", "command", "person", "unknown")
 
 
 class CheckRun(Struct, frozen=True, kw_only=True):
-    """A test or a review that ran in a turn, as its agent announced it."""
+    """A test or a review in a turn, as its agent announced it."""
 
     turn: int
     command: str
@@ -68,7 +69,7 @@ class AttestedSession(Struct, frozen=True, kw_only=True):
     approvals: int
     checks: list[CheckRun]
     prompts: dict[int, str] | None = None
-    """By turn; None unless they were asked for."""
+    """By turn; None unless requested."""
 
 
 class AttestedFile(Struct, frozen=True, kw_only=True):
@@ -77,7 +78,7 @@ class AttestedFile(Struct, frozen=True, kw_only=True):
 
 
 class Attestation(Struct, frozen=True, kw_only=True):
-    """What is known of the lines that commits add."""
+    """The facts about the lines that commits add."""
 
     base: str
     commit: str
@@ -129,7 +130,7 @@ async def _attest(
             if await asyncio.to_thread(os.path.isdir, root):
                 async with await look_now(store, root):
                     pass
-            memories[root] = FolderMemory(store, root)
+            memories[root] = memory_of(store, root)
     texts: dict[str, dict[str, bytes]] = {}
     places: dict[str, list[tuple[str, str]]] = {}
     for file, data in zip(added, read_objects(folder, [file.object for file in added]), strict=True):

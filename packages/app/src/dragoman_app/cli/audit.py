@@ -1,4 +1,4 @@
-"""`dragoman audit`: whether the log of decisions is as it was written.
+"""`dragoman audit`: check that the log of decisions was not changed.
 
 Exit status 1 means that the chain is broken or the log cannot be read.
 """

@@ -1,4 +1,6 @@
-"""`dragoman blame`: who wrote each line of a file, after which prompt. `dragoman why`: the story of one."""
+"""`dragoman blame`: who wrote each line of a file, after which prompt. `dragoman why`: the
+story of one line.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman.text.sanitize import sanitize_line
 from dragoman.version import VERSION
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
-from dragoman_app.apps.folder_memory import BlamedLine, FolderMemory, look_now, open_store, read_text, root_of
+from dragoman_app.apps.folder_memory import folder_of, memory_of, open_store, read_text
+from dragoman_local.workspace.folder_memory import BlamedLine, FolderMemory, look_now
 from dragoman_local.workspace.git_objects import ask_git
 from dragoman_local.workspace.tree_store import TreeStore
 
@@ -27,7 +30,7 @@ PROMPT_WIDTH = 90
 
 
 class LineStory(Struct, frozen=True, kw_only=True):
-    """What led to a line, as far as the journal has it."""
+    """The history of a line, as far as it is in the journal."""
 
     line: BlamedLine
     thought: str = ""
@@ -54,7 +57,7 @@ def _lines(args: argparse.Namespace) -> tuple[FolderMemory, str, list[BlamedLine
     whole = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
     with open_store(args.journal) as store:
         folder = os.path.realpath(args.folder) if args.folder else None
-        root = folder if folder in store.roots() else root_of(store, whole)
+        root = folder if folder in store.roots() else folder_of(store, whole)
         memory, lines = asyncio.run(_blame(store, root, os.path.relpath(whole, root)))
     if first > max(len(lines), 1):
         raise CommandFailed(f"{file} has {len(lines)} lines", "choose others with --lines")
@@ -64,12 +67,16 @@ def _lines(args: argparse.Namespace) -> tuple[FolderMemory, str, list[BlamedLine
 async def _blame(store: TreeStore, root: str, path: str) -> tuple[FolderMemory, list[BlamedLine]]:
     async with await look_now(store, root):
         pass
-    memory = FolderMemory(store, root)
-    return memory, await memory.blame(path)
+    memory = memory_of(store, root)
+    lines = await memory.blame(path)
+    if lines is None:
+        count = len(await asyncio.to_thread(read_text, Path(root, path)))
+        lines = [BlamedLine(line=number, by="unknown") for number in range(1, count + 1)]
+    return memory, lines
 
 
 def run_why(args: argparse.Namespace) -> int:
-    """Tell the story of one line; returns the exit status."""
+    """Show the history of one line; return the exit status."""
     memory, _, lines, _ = _lines(args)
     if len(lines) != 1:
         raise UsageMistake("this needs one line", "write FILE:LINE, such as src/app.py:12")
@@ -83,7 +90,7 @@ def run_why(args: argparse.Namespace) -> int:
         story = LineStory(
             line=line,
             thought=facts.thoughts.get(line.tool_call, ""),
-            diff=facts.diffs.get(line.tool_call, ""),
+            diff=facts.diff(line.tool_call),
         )
     if args.json:
         say_json(story)
@@ -92,7 +99,7 @@ def run_why(args: argparse.Namespace) -> int:
     for name, text in (
         ("prompt", line.prompt),
         ("thought", story.thought),
-        ("approved", line.approved_by),
+        ("approved", ", by ".join(filter(None, (line.approved_by, line.approver)))),
         ("diff", story.diff),
     ):
         if text:
@@ -154,10 +161,10 @@ def _show_porcelain(file: str, lines: list[BlamedLine], texts: list[str]) -> Non
 # The commit is named only if the file is there as it is now, since the ranges are those of the file now.
 
 FORMAT = "0.1"
-"""Its own examples say 0.1.0, its schema demands two numbers."""
+"""The version of the format. Its own examples say 0.1.0, its schema requires two numbers."""
 
 MODEL = 250
-"""Characters that a model's name may have there."""
+"""The most characters of a model's name in the format."""
 
 _TYPES = {"agent": "ai", "command": "ai", "person": "human", "unknown": "unknown"}
 
@@ -193,7 +200,7 @@ class TraceRecord(Struct, frozen=True, kw_only=True):
 
 
 def trace_record(whole: str, lines: Sequence[BlamedLine]) -> TraceRecord:
-    """The record of one file, by its path on this machine."""
+    """Return the record of one file, by its path on this machine."""
     top, revision = _place(whole)
     return TraceRecord(
         id=str(uuid.uuid4()),

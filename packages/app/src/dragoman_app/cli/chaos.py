@@ -1,4 +1,4 @@
-"""`dragoman chaos`: an agent with faults on purpose, and the shortest script that makes a test fail."""
+"""`dragoman chaos`: an agent with deliberate faults, and the shortest script that makes a test fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman check agent`: a live examination of an agent, judged and reported."""
+"""`dragoman check agent`: tests a running agent and reports the result."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _advise_dialect(recordings: Sequence[Recording]) -> None:
 
 
 def check_scenes(names: Sequence[str]) -> None:
-    """Raises `LocalMistake` for a scene that does not exist."""
+    """Raise `LocalMistake` for an unknown scene."""
     scene_names = [scene.name for scene in SCENES]
     for name in names:
         if name not in scene_names:
@@ -119,7 +119,9 @@ def check_scenes(names: Sequence[str]) -> None:
 
 
 def interpreted_command(command: list[str], dialect: str) -> list[str]:
-    """An agent of another dialect is examined through the interpreter: the examiner speaks the protocol."""
+    """Return the command with the interpreter in front of an agent with another dialect: the tests speak the
+    protocol.
+    """
     if dialect == "v1":
         return command
     return [

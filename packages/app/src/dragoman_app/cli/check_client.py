@@ -1,4 +1,4 @@
-"""`dragoman check client`: starts a client with a stand-in for its agent, and judges what the client did."""
+"""`dragoman check client`: starts a client with a stand-in for its agent, and reports what the client did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman check endpoint`: a remote server examined over Streamable HTTP and WebSocket."""
+"""`dragoman check endpoint`: tests a remote server over Streamable HTTP and WebSocket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A signal ends an examination early, and what was found until then is reported, marked as incomplete.
+"""Ends a check early after a signal, and reports the results so far as incomplete.
 
     with Interruption() as interruption:
         found = interruption.run(lambda stop: examine(settings, stop=stop))
@@ -28,7 +28,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 
 class Interruption:
-    """The signal that ended an examination, if one did."""
+    """The signal that ended a check, if any."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -51,20 +51,20 @@ class Interruption:
 
     @property
     def reason(self) -> str:
-        """Why the report does not have everything; empty if it has."""
+        """The reason why the report is incomplete; empty if it is complete."""
         if not self._number:
             return ""
         name = signal.Signals(self._number).name
         return f"{name} ended the examination: this report is incomplete"
 
     def close_report(self) -> int:
-        """Say on standard error that the report has not everything. Returns the exit status."""
+        """Say on standard error that the report is incomplete. Returns the exit status."""
         with contextlib.suppress(OSError):  # a terminal that was closed
             say(f"dragoman check: {self.reason}", file=sys.stderr)
         return 128 + self._number
 
     def run(self, work: Callable[[asyncio.Event], Coroutine[object, None, T]]) -> T:
-        """Run work that ends soon after the event that it gets is set."""
+        """Run work that ends soon after its event is set."""
 
         async def run() -> T:
             self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""What all parts of `dragoman check` take and give alike: which requirements, which waivers, which formats.
+"""The options and outputs that all parts of `dragoman check` share: requirements, waivers, formats.
 
 Whoever examines reads the wishes first, so that a mistake in them is known before minutes are spent, and lets
 them finish: judge, waive, show, and tell the exit status.
@@ -33,13 +33,13 @@ from dragoman_check.waivers import Waiver, apply_waivers, read_waivers
 from dragoman_local.journal.transcript import read_transcript
 
 LookAgain: TypeAlias = "Callable[[set[str]], Sequence[Recording]]"
-"""Plays scenes of these names once more."""
+"""Plays scenes with these names again."""
 
 CLEAN, BROKEN, MISTAKEN, BLOCKED, UNEXAMINED = 0, 1, 2, 3, 4
 
 
 class Examined(NamedTuple):
-    """What is to be judged: the frames, of whom, and what they are called."""
+    """The frames to judge, their side, and their name."""
 
     recordings: Sequence[Recording]
     sides: Sequence[Side]
@@ -49,7 +49,7 @@ class Examined(NamedTuple):
 
 
 class Wishes:
-    """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError`."""
+    """The requested tests and reports. Constructing raises `LocalMistake` or `OSError`."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.ids: str = args.ids
@@ -77,9 +77,8 @@ class Wishes:
         look_again: LookAgain | None = None,
         interruption: Interruption | None = None,
     ) -> int:
-        """Judge, waive, report; returns the exit status. `block_reason` says why most could not be tried.
-        `look_again` plays the scenes again in which something failed. `interruption` knows whether a signal
-        came.
+        """Judge, waive, report; return the exit status. `block_reason` says why most tests were not possible.
+        `look_again` repeats the failed scenes. `interruption` knows whether a signal came.
         """
         report = self.report(
             examined, block_reason=block_reason, look_again=look_again, interruption=interruption
@@ -154,7 +153,7 @@ class Wishes:
 
 
 def say_progress(scene: str, number: int, count: int) -> None:
-    """On standard error, before a scene is played."""
+    """Report a scene on standard error before it is played."""
     say(f"scene {number} of {count}: {scene}", file=sys.stderr, flush=True)
 
 
@@ -163,7 +162,7 @@ def _secret_filter() -> Callable[[bytes], bytes]:
 
 
 def split(values: Sequence[str]) -> list[str]:
-    """`["TURN,CAN", "SES-04"]` as three names."""
+    """Split `["TURN,CAN", "SES-04"]` into three names."""
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
@@ -182,7 +181,7 @@ def _outputs(formats: Sequence[str]) -> list[tuple[str, Path | None]]:
 
 
 def frame_lines(path: str | Path) -> list[int]:
-    """On which line of a recording each frame stands: headers and notes have lines too."""
+    """Return the line of each frame in a recording: headers and notes have lines too."""
     return list(_frame_lines(Path(path).read_bytes().splitlines()))
 
 

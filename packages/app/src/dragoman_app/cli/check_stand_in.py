@@ -1,4 +1,4 @@
-"""`dragoman check stand-in`: the agent that a client under examination is pointed at."""
+"""`dragoman check stand-in`: the agent for a client under test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dragoman_check.client.turn import Patience
 from dragoman_check.trace.tap.recorder import TapRecorder
 
 LARGEST = 1 << 40
-"""Bytes of a recording: one connection is one file."""
+"""The most bytes of a recording: one connection is one file."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ async def _play(args: argparse.Namespace, recorder: TapRecorder) -> None:
 
 
 def recorder_for(path: Path) -> TapRecorder:
-    """The first name that is free: a client may start its agent again."""
+    """Return a recorder with the first free name: a client may start its agent again."""
     path.parent.mkdir(parents=True, exist_ok=True)
     number = 1
     while True:

@@ -1,4 +1,4 @@
-"""`dragoman check trace`: recordings judged by the rules of the live examinations."""
+"""`dragoman check trace`: tests recordings with the rules of the live tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman check translate`: an agent examined with and without the interpreter in between, and compared."""
+"""`dragoman check translate`: tests an agent with and without the interpreter, and compares the results."""
 
 from __future__ import annotations
 

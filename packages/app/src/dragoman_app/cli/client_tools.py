@@ -1,4 +1,4 @@
-"""`dragoman client-tools`: started by agents, never by people; so no help names it."""
+"""`dragoman client-tools`: only agents start it, so no help lists it."""
 
 from __future__ import annotations
 

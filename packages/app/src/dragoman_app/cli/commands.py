@@ -10,32 +10,34 @@ from typing import NamedTuple
 
 
 class CommandRow(NamedTuple):
-    """One command. A name of several words is a command below another one."""
+    """A command. A name of several words is a subcommand."""
 
     name: str
     help: str
-    """One line. Empty for a command that only programs start: no help names it."""
+    """One line. Empty for a command that only programs start: no help lists it."""
     group: str = ""
-    """Where the list of commands shows it; of the first level only."""
+    """Its group in the list of commands; for the first level only."""
     description: str = ""
-    """What its own help says first, if `help` is not enough."""
+    """The beginning of its own help, if `help` is not enough."""
     run: str = ""
-    """Takes the parsed arguments, returns the exit status. Empty for a command that needs another word."""
+    """The function that takes the parsed arguments and returns the exit status. Empty for a command that
+    needs a subcommand.
+    """
     options: str = ""
-    """The module of `dragoman_app.cli.options` that declares its options, in `add_` and its name."""
+    """The module of `dragoman_app.cli.options` with its options, in the function `add_` plus its name."""
     metavar: str = ""
-    """How the help calls the word behind it, if there are commands below it."""
+    """The placeholder for its subcommand in the help."""
     claims_stdio: bool = False
-    """Whether standard output is taken for the protocol before the module is imported: nothing that an
-    agent's code imports can then print into the conversation.
+    """Whether standard output is reserved for the protocol before the module is imported: then no import of
+    an agent can print into the conversation.
     """
     starts_early: bool = False
-    """Whether the command does something before it loads the rest of its code, which may take longer: it
-    starts a process, or finds that it needs no more. It sees to what Python logs, and to the collector of
-    garbage, when the rest is loaded.
+    """Whether the command begins its work before the rest of its code is loaded: it starts a process, or
+    finds that no more code is needed. It sets up Python's logging and the garbage collector after the rest is
+    loaded.
     """
     examples: str = ""
-    """Examples, and what else its help says below the options."""
+    """Examples and further text below the options in its help."""
 
     @property
     def parent(self) -> str:
@@ -239,6 +241,8 @@ examples:
 examples:
   dragoman rewind --to 3 --dry-run             show what would change without turn 3 and later turns
   dragoman rewind --to 3                       put the files back to their state before turn 3
+  dragoman rewind --to 3 --steps               list what each tool call of turn 3 did to files
+  dragoman rewind --to 3 --step 2              put the files back to their state before its step 2
   dragoman rewind SESSION --to 1               back to before the first turn of that session
   dragoman rewind --undo                       undo the last rewind in this folder
 

@@ -1,4 +1,4 @@
-"""`dragoman completions SHELL` and `dragoman complete`: what a shell offers when its user presses Tab.
+"""`dragoman completions SHELL` and `dragoman complete`: the suggestions of a shell when its user presses Tab.
 
 The scripts for shells are short and know no command: they ask `dragoman complete` with the words before the
 cursor, so that what they offer is what the installed version takes, with the names of this person's agents
@@ -27,7 +27,7 @@ EXPLANATION = 60
 
 
 class Candidates(NamedTuple):
-    """What may stand at the cursor: words with their explanations, and whether a path may."""
+    """The suggestions at the cursor: words with explanations, and whether a path is possible."""
 
     words: dict[str, str]
     is_path: bool = False
@@ -40,7 +40,7 @@ def run_script(args: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what may stand at the place of the last word."""
+    """Print the suggestions for the last word."""
     candidates = complete(args.command or [""])
     say("files" if candidates.is_path else "words")
     for word, explanation in candidates.words.items():
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def complete(words: Sequence[str]) -> Candidates:
-    """The candidates for the last of these words, which may be empty."""
+    """Return the suggestions for the last of these words, which may be empty."""
     *before, current = [word for word in words if word != "="]  # bash takes `--agent=x` for three words
     parser, position = make_parser(), 0
     parser.fill_now()

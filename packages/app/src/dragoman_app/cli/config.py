@@ -1,4 +1,4 @@
-"""`dragoman config check`, `show` and `schema`: our three configuration files.
+"""`dragoman config check`, `show` and `schema`: the three configuration files.
 
 They are `agents` (config.toml), `hub` (hub.toml) and `policy` (policy.toml). Values that may be secrets are
 never shown.
@@ -55,12 +55,12 @@ CHECKS: dict[str, Callable[[Path], object]] = {
 
 
 def place_of(kind: str) -> Path:
-    """Where the file of this kind is, or would be."""
+    """Return the path of this kind of file, even if it does not exist."""
     return {"agents": config_path(), "hub": settings_path(), "policy": Path(policy_paths().policy)}[kind]
 
 
 def run_check(args: argparse.Namespace) -> int:
-    """Read one file, or all three, and say every mistake that is found."""
+    """Read one file, or all three, and show every mistake."""
     if args.file and (not args.kind or not Path(args.file).exists()):
         why = "needs the kind of the file: agents, hub or policy" if not args.kind else "names no file"
         raise LocalMistake(f"--file {why}")
@@ -87,7 +87,7 @@ def _check(kind: str, path: Path) -> dict[str, Any]:
 
 
 def run_show(args: argparse.Namespace) -> int:
-    """Show what holds: for the hub every value, for the others the file without its secrets."""
+    """Show the values in use: for the hub every value, for the others the file without its secrets."""
     with ErrorStatus(LocalMistake, status=1):
         shown = _SHOW[args.kind]()
     if args.json:
@@ -200,11 +200,11 @@ KINDS: dict[str, JsonSchema] = {
     "rate": {"type": "string", "pattern": r"^\s*\d{1,9}\s*/\s*[A-Za-z]+\s*$"},
     "dialect": {"enum": list(CHOICES)},
 }
-"""By the word of a `Kind`; every other word is a text."""
+"""The JSON types for the words of a `Kind`; every other word is a string."""
 
 
 def hub_schema() -> JsonSchema:
-    """The schema of `hub.toml`."""
+    """Return the schema of `hub.toml`."""
     agents = {
         "type": "object",
         "propertyNames": {"pattern": f"^{NAME.pattern}$"},
@@ -216,7 +216,7 @@ def hub_schema() -> JsonSchema:
 
 
 def agents_schema() -> JsonSchema:
-    """The schema of `config.toml`, which names agents."""
+    """Return the schema of `config.toml`, which names agents."""
     values: dict[str, JsonSchema] = {
         "command": TEXT_OR_TEXTS,
         "env": VARIABLES,
@@ -237,7 +237,7 @@ def agents_schema() -> JsonSchema:
 
 
 def policy_schema() -> JsonSchema:
-    """The schema of `policy.toml`."""
+    """Return the schema of `policy.toml`."""
     outcome: JsonSchema = {"enum": list(STRICTNESS)}
     special: dict[str, JsonSchema] = {
         "decision": outcome,
@@ -262,7 +262,7 @@ SCHEMAS = {"agents": agents_schema, "hub": hub_schema, "policy": policy_schema}
 
 
 def write_schema(kind: str) -> bytes:
-    """The schema of one kind of file, as it is published in docs/schemas."""
+    """Return the schema of one kind of file, as published in docs/schemas."""
     return msgspec.json.format(msgspec.json.encode(SCHEMAS[kind]()), indent=2) + b"\n"
 
 

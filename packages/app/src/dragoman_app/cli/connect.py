@@ -1,4 +1,4 @@
-"""`dragoman connect`: a server on the network as a stdio agent, so that any editor can use it."""
+"""`dragoman connect`: a server on the network as a stdio agent for any editor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman_app.apps.files import authorization
 REFUSED, GONE = 8, 9
 
 LAST_WORDS = 0.5
-"""Seconds that the server gets for its last words when the editor has hung up."""
+"""The seconds for the server's last messages after the editor has closed the connection."""
 
 
 def _seconds(text: str) -> float:
@@ -71,7 +71,7 @@ def _outcome(url: str, end_reason: str | None, server: ResumingTransport) -> int
 
 
 class Progress:
-    """Says how it stands with the connection, when that changes: the first of many attempts, and the last."""
+    """Reports changes of the connection: the first of many attempts, and the last."""
 
     def __init__(self) -> None:
         self._reason: str | None = None

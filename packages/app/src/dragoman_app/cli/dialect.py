@@ -1,4 +1,4 @@
-"""`dragoman dialect`: which dialect a recording is, and which there are, as text or as JSON."""
+"""`dragoman dialect`: the dialect of a recording, and the list of all dialects, as text or as JSON."""
 
 from __future__ import annotations
 

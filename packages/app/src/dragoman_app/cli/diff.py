@@ -1,4 +1,4 @@
-"""`dragoman diff`: two recordings compared by meaning."""
+"""`dragoman diff`: compares two recordings by meaning."""
 
 from __future__ import annotations
 

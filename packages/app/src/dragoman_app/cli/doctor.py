@@ -1,4 +1,4 @@
-"""`dragoman doctor`: says why an agent does not start, step by step and with the evidence.
+"""`dragoman doctor`: explains why an agent does not start, step by step with the evidence.
 
 This is the command line and what a person sees; the examination is in `dragoman_local.known.doctor`.
 """
@@ -31,7 +31,7 @@ STATUSES = {
     "timeout": 124,
     "not_started": 127,
 }
-"""The exit status of each outcome: those of `dragoman run`."""
+"""The exit status of each outcome, as in `dragoman run`."""
 
 
 def run(args: argparse.Namespace) -> int:

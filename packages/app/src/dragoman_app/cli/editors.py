@@ -1,4 +1,4 @@
-"""`dragoman editors install` and `uninstall`: our agents in the settings of an editor.
+"""`dragoman editors install` and `uninstall`: Dragoman's agents in the settings of an editor.
 
 The difference is shown before anything is written, without the lines around it, which may hold keys. A person
 at a terminal is asked; everybody else says `--yes`. What was there is kept as a backup, comments in settings
@@ -32,14 +32,14 @@ TITLES = {"review": "Dragoman Review", "code": "Dragoman Code", "echo": "Dragoma
 
 
 class EditorFile(NamedTuple):
-    """A file of an editor, and how our agents get into it."""
+    """A file of an editor, and how to add agents to it."""
 
     path: Path
     add: Callable[[str, list[str]], str]
-    """From its text and the names of agents to its new text."""
+    """Returns its new text from its text and the names of agents."""
     remove: Callable[[str], str]
     hint: str = ""
-    """What the person does afterwards."""
+    """The next step for the user."""
 
 
 def run_install(args: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def run_install(args: argparse.Namespace) -> int:
 
 
 def run_uninstall(args: argparse.Namespace) -> int:
-    """Take our agents out of an editor's settings."""
+    """Remove Dragoman's agents from an editor's settings."""
     return _change(args, lambda file, text: file.remove(text))
 
 
@@ -119,7 +119,7 @@ def _report(
 
 
 def dragoman_command() -> str:
-    """The whole path of our program: editors often do not have the shell's PATH."""
+    """Return the whole path of our program: editors often do not have the shell's PATH."""
     beside = Path(sys.executable).with_name("dragoman")
     return str(beside) if beside.exists() else shutil.which("dragoman") or "dragoman"
 
@@ -167,7 +167,7 @@ def _neovim() -> EditorFile:
 
 
 def lua_module(agents: list[str]) -> str:
-    """Adapters for CodeCompanion, by name."""
+    """Return adapters for CodeCompanion, by name."""
     entries = "".join(
         f'  dragoman_{name} = adapter("{name}", {json.dumps(TITLES[name])}),\n' for name in agents
     )
@@ -197,7 +197,7 @@ def _emacs() -> EditorFile:
 
 
 def elisp_file(agents: list[str]) -> str:
-    """Agents for agent-shell."""
+    """Return agents for agent-shell."""
     entries = " ".join(f"({json.dumps(name)} {json.dumps(TITLES[name])})" for name in agents)
     return f""";;; dragoman-agents.el --- agents of Dragoman for agent-shell  -*- lexical-binding: t -*-
 ;; Written by `dragoman editors install emacs'; `dragoman editors uninstall emacs' removes it.

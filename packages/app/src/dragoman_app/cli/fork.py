@@ -1,4 +1,4 @@
-"""`dragoman fork`: go on from any turn of a session, in a folder of its own, with the same or another agent.
+"""`dragoman fork`: continue from any turn of a session, in a new folder, with the same or another agent.
 
 The folder is as it was after the turn. The conversation goes along as far as possible: the agent forks it, if
 it can and the turn is the last one; else what was said until then is recorded as a session of its own, and
@@ -38,33 +38,33 @@ from dragoman_local.workspace.fork_folder import ForkPlan, fork_folder, fork_nam
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 SHOWN = 10
-"""Files that a person is shown by name."""
+"""The most files to show by name."""
 
 
 class ForkReport(Struct, kw_only=True):
-    """What was made, or would be."""
+    """The created fork, or the planned one."""
 
     session: str
     turn: int
     folder: str
     branch: str
-    """Empty outside git."""
+    """The new branch; empty outside git."""
     base: str
-    """The commit on which the branch begins."""
+    """The commit at the start of the branch."""
     files: int
     left: list[str]
-    """Files that are not there, because their content is not kept."""
+    """Files that are missing there, because their content is not stored."""
     done: bool = False
     fork: str = ""
-    """The new session, as `dragoman sessions` names it."""
+    """The new session's id for `dragoman sessions`."""
     conversation: Literal["forked", "brief"] = "brief"
-    """Whether the agent forked it, or a brief tells whoever goes on."""
+    """Whether the agent forked the conversation, or its next agent gets a brief."""
     agent_session: str | None = None
-    """What the agent calls its fork."""
+    """The agent's id of its fork."""
     lost: list[str] = []
-    """What the brief does not hold."""
+    """The parts of the conversation that are not in the brief."""
     next: str = ""
-    """The command that goes on."""
+    """The command to continue."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -167,8 +167,8 @@ def _who(report: ForkReport, agent: str) -> list[str]:
 
 
 async def copy_conversation(journal: Journal, turn: Turn, stream: str, folder: str) -> list[str]:
-    """Record what was said until the end of a turn as a session of its own, in another folder or the same;
-    what a brief of it does not hold.
+    """Record the conversation up to a turn as a new session, in the same or another folder; return the parts
+    that are not in its brief.
     """
     fold = BriefFold()
     async with open_journal(Path(turn.journal)) as source:

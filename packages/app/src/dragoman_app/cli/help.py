@@ -1,4 +1,4 @@
-"""`dragoman help [TOPIC]`: a page of the documentation, from the package itself, so that it needs no network.
+"""`dragoman help [TOPIC]`: a page of the documentation from the package itself, without the network.
 
 The pages that help and errors name come with the wheel (`force-include` in pyproject.toml); a checkout has
 them all. A command that no page is called after shows its own `--help`.
@@ -16,7 +16,7 @@ from dragoman_app.cli.commands import COMMANDS
 from dragoman_app.cli.parser import make_parser, nearest
 
 NOTE = re.compile(r"[ \t]*<!-- .*?-->\n?", re.DOTALL)
-"""For those who work on the pages."""
+"""A note for authors of the pages."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,6 +36,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def page_folder() -> Path:
-    """Where the pages lie: in the wheel, or in the checkout."""
+    """Return the folder of the pages: in the wheel, or in the checkout."""
     packaged = Path(__file__).parent / "pages"
     return packaged if packaged.is_dir() else Path(__file__).parents[5] / "docs"

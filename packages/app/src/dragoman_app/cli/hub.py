@@ -1,4 +1,4 @@
-"""`dragoman hub`: the server that keeps sessions, whatever happens to their clients and to itself."""
+"""`dragoman hub`: the server that keeps sessions, even when clients or the hub itself end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few words with a hub, for commands that ask it something and end.
+"""A short conversation with a hub, for commands that request something and end.
 
 No client of the SDK is in between: a client offers files, handles requests and keeps sessions. Whoever asks
 how the hub stands, or what waits there, does nothing of that, and must get an answer also when an agent
@@ -34,10 +34,10 @@ from dragoman_app.apps.files import FileAct, authorization
 from dragoman_local.journal.history import history_path
 
 JsonObject: TypeAlias = dict[str, Any]
-"""What a hub answers: decoded JSON, of which everything is checked where it is used."""
+"""Decoded JSON of a hub; every value is checked before use."""
 
 SECONDS = 30.0
-"""For each answer: a hub may have to read much, or to start its default agent to introduce itself."""
+"""The most seconds for each answer: a hub may have to read much, or to start its default agent."""
 
 INTRODUCTION = {
     "protocolVersion": 1,
@@ -48,11 +48,11 @@ INTRODUCTION = {
 
 
 class HubNotAnswered(CommandFailed):
-    """There is no hub, or it does not want to."""
+    """There is no hub, or the hub refuses."""
 
 
 class HubErrors:
-    """A block in which what goes wrong between a command and a hub ends the command with a status."""
+    """A block in which an error between a command and a hub ends the command with a status."""
 
     def __init__(self, *, mistake: int = MISTAKEN, unreachable: int = 9, act: FileAct = "read") -> None:
         self._others = (
@@ -70,7 +70,7 @@ class HubErrors:
 
 
 def hub_and_token(url: str | None, token_file: str | None) -> tuple[str, dict[str, str]]:
-    """The address of the hub that is meant, and the header for it. Raises `LocalMistake`."""
+    """Return the address of the hub, and the header for it. Raises `LocalMistake`."""
     headers = authorization(token_file)
     if not headers:
         raise LocalMistake(
@@ -85,8 +85,8 @@ def address_file() -> Path:
 
 
 def find_hub(path: Path) -> str:
-    """The address that this user's hub has written down. Nobody else may have written it: whoever is there
-    gets our token.
+    """Return the address that this user's hub has stored. The file must belong to the user, because our token
+    goes to this address.
     """
     why = "name a hub's address, or start a hub: dragoman hub"
     try:
@@ -120,7 +120,7 @@ def _lives(pid: int) -> bool:
 
 
 def socket_address(url: str) -> str:
-    """The WebSocket of a hub, however its address was written down."""
+    """Return the WebSocket address of a hub, from any form of its address."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -133,7 +133,7 @@ def socket_address(url: str) -> str:
 
 
 class HubCaller:
-    """Calls; what is told in between is not listened to. The sink of its transport."""
+    """Calls a hub; messages between calls are ignored. The sink of its transport."""
 
     def __init__(self, wire: Transport) -> None:
         self._wire = wire
@@ -143,7 +143,9 @@ class HubCaller:
         wire.start(self)
 
     async def call(self, method: str, params: object = None) -> JsonObject:
-        """The result. Raises `CallFailed` with the hub's error, and whatever else went wrong."""
+        """Call a method; return the result. Raises `CallFailed` with the hub's error, and other errors of the
+        connection.
+        """
         answer = await self._answer(method, {} if params is None else params)
         error, result = answer.get("error"), answer.get("result")
         if isinstance(error, dict):
@@ -197,7 +199,7 @@ class HubCaller:
 
 @asynccontextmanager
 async def open_hub(url: str, headers: dict[str, str]) -> AsyncIterator[HubCaller]:
-    """From the handshake on. Raises `LinkClosed` if nobody is there or we are not wanted."""
+    """Connect to a hub. Raises `LinkClosed` if there is no hub or it refuses."""
     wire = await open_websocket(url, headers=headers)
     try:
         talk = HubCaller(wire)

@@ -1,5 +1,5 @@
-"""`dragoman hub pair`: lets a phone, or the page of another hub, into a running hub by a code that is good
-once, for minutes.
+"""`dragoman hub pair`: gives a phone, or the page of another hub, access to a running hub by a code that
+works once, for minutes.
 
 The code stands behind the `#` of an address, which browsers send to nobody. The command waits until a device
 came, and withdraws the code when it is interrupted.
@@ -29,14 +29,14 @@ from dragoman_app.cli.hub_client import (
 from dragoman_app.cli.hub_reach import is_loopback_host, is_safe
 
 WHITE_ON_BLACK = "\x1b[97;40m"
-"""White blocks on black: the code has its own colours, whatever those of the terminal are."""
+"""White blocks on black: the code has its own colours on any terminal."""
 RESET = "\x1b[0m"
 
 QUIET = 2
-"""Light modules around a code. The standard wants four; readers are content with two."""
+"""The light modules around a code. The standard requires four; readers need only two."""
 
 EVERY = 0.5
-"""Seconds between two questions whether a device came."""
+"""The seconds between two checks whether a device has come."""
 
 ENDS = {
     "expired": "no device used the code in time. Create a new one: dragoman hub pair",
@@ -83,8 +83,8 @@ async def _wait(hub: HubCaller, pairing_id: JsonObject) -> JsonObject:
 
 
 def page_address(url: str, address: str | None, hosts: list[str], *, insecure: bool) -> str:
-    """Where a device finds the page. Raises `LocalMistake` for an address that the hub would refuse, and for
-    one over which others could read the token.
+    """Return the address of the page for a device. Raises `LocalMistake` for an address that the hub would
+    refuse, and for one over which others could read the token.
     """
     page = address or _own_address(url, hosts)
     parts = urlsplit(page)
@@ -112,8 +112,8 @@ def _own_address(url: str, hosts: list[str]) -> str:
 
 
 def add_links(address: str, origins: list[str]) -> list[str]:
-    """Links that add the hub to pages of other hubs, which it lets in by their `origins`. A browser lets no
-    page over HTTPS talk to a hub without it, unless that is on the same machine.
+    """Return links that add the hub to pages of other hubs, which it allows in its `origins`. A browser does
+    not let a page over HTTPS use a hub without HTTPS, unless that is on the same machine.
     """
     can_be_reached = is_safe(address)
     return [
@@ -167,8 +167,8 @@ def _draw(address: str) -> None:
 
 
 def qr_lines(text: str) -> Iterator[str]:
-    """The QR code of a text, two rows in a line, dark modules as spaces: for light characters on a dark
-    ground. Raises `ImportError` without the package segno.
+    """Return the QR code of a text, two rows per line, with dark modules as spaces: for light characters on a
+    dark background. Raises `ImportError` without the package segno.
     """
     import segno
 

@@ -37,9 +37,9 @@ class ReachWay(Struct, frozen=True, kw_only=True):
     installed: bool
     commands: tuple[str, ...]
     address: str
-    """What the device opens."""
+    """The address to open on the device."""
     https: bool
-    """Whether the browser counts it as secure on a phone: notifications and installing need that."""
+    """Whether a phone's browser counts the address as secure: notifications and installing need that."""
     note: str
 
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def is_loopback_host(host: str) -> bool:
-    """Whether a name of a host leads nowhere but to the machine itself."""
+    """Whether a host name always means this machine."""
     if host.lower() == "localhost":
         return True
     try:
@@ -70,13 +70,13 @@ def is_loopback_host(host: str) -> bool:
 
 
 def is_safe(url: str) -> bool:
-    """Whether nobody on the way can read what is said at this address."""
+    """Whether nobody on the network can read the traffic to this address."""
     parts = urlsplit(url)
     return parts.scheme in ("https", "wss") or is_loopback_host(parts.hostname or "")
 
 
 def reach_ways(port: int, *, tailscale_name: str = "") -> list[ReachWay]:
-    """The ways to a hub on loopback, those whose programs are installed first."""
+    """Return the ways to a hub on loopback, those with installed programs first."""
     name = tailscale_name or "MACHINE.TAILNET.ts.net"
     ways = [
         ReachWay(

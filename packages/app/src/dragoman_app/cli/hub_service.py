@@ -1,4 +1,4 @@
-"""`dragoman hub install` and `uninstall`: the hub as a service of this person, by systemd or launchd.
+"""`dragoman hub install` and `uninstall`: the hub as a service of this user, by systemd or launchd.
 
 What would be written is shown first; `--dry-run` ends there. A file that somebody changed by hand is kept as
 a backup. The service manager is told about the change, and what it answers is passed on.
@@ -24,7 +24,7 @@ from dragoman_hub.settings_file import load_settings
 UNIT = "dragoman-hub.service"
 LABEL = "dragoman_hub"
 STOP_SECONDS = 45
-"""Longer than a drain, which waits 30 seconds for turns that run."""
+"""The seconds for stopping: more than a drain, which waits 30 seconds for running turns."""
 
 COMMAND_SECONDS = 60.0
 
@@ -57,21 +57,21 @@ def run_uninstall(args: argparse.Namespace) -> int:
 
 
 def hub_command(config: str | None) -> list[str]:
-    """The words that start the hub as a service. A configuration that cannot be used is refused now."""
+    """Return the command that starts the hub as a service. An invalid configuration is refused at once."""
     load_settings(Path(config) if config else None)
     options = ["--config", os.path.abspath(config)] if config else []
     return [sys.executable, "-P", "-m", "dragoman", "hub", *options]
 
 
 def service_path() -> Path:
-    """Where the service manager of this system looks."""
+    """Return the path of the service file for this system."""
     if sys.platform == "darwin":
         return home_folder(os.environ) / f"Library/LaunchAgents/{LABEL}.plist"
     return user_folder("config").parent / "systemd/user" / UNIT
 
 
 def service_file(command: Sequence[str]) -> tuple[Path, str]:
-    """The file of the service and its text."""
+    """Return the service file and its text."""
     if sys.platform == "darwin":
         log = home_folder(os.environ) / "Library/Logs/dragoman-hub.log"
         return service_path(), launchd_plist(command, log)
@@ -81,7 +81,7 @@ def service_file(command: Sequence[str]) -> tuple[Path, str]:
 
 
 def systemd_unit(command: Sequence[str]) -> str:
-    """A unit for `systemctl --user`."""
+    """Return a unit for `systemctl --user`."""
     return f"""\
 [Unit]
 Description=Dragoman hub
@@ -108,7 +108,7 @@ WantedBy=default.target
 
 
 def systemd_word(word: str) -> str:
-    """A word as units quote it: `%` and `$` mean something there."""
+    """Quote a word for units, where `%` and `$` have a meaning."""
     if any(ord(character) < 32 for character in word):
         raise LocalMistake("a unit can't name a path with control characters")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
@@ -116,7 +116,7 @@ def systemd_word(word: str) -> str:
 
 
 def launchd_plist(command: Sequence[str], log: Path) -> str:
-    """A launch agent: started at login, and again when it fails."""
+    """Return a launch agent, which starts at login, and again after a failure."""
     return plistlib.dumps(
         {
             "Label": LABEL,
@@ -133,14 +133,14 @@ def launchd_plist(command: Sequence[str], log: Path) -> str:
 
 
 def start_commands(path: Path) -> list[list[str]]:
-    """What tells the service manager to run it."""
+    """Return the commands that start the service."""
     if sys.platform == "darwin":
         return [["launchctl", "bootstrap", f"gui/{os.getuid()}", str(path)]]
     return [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", UNIT]]
 
 
 def stop_commands(path: Path) -> list[list[str]]:
-    """What tells the service manager to end it."""
+    """Return the commands that stop the service."""
     if sys.platform == "darwin":
         return [["launchctl", "bootout", f"gui/{os.getuid()}", str(path)]]
     return [["systemctl", "--user", "disable", "--now", UNIT]]

@@ -78,7 +78,7 @@ async def _ask_and_show(args: argparse.Namespace, url: str, headers: dict[str, s
 
 
 async def ask_hub(url: str, headers: dict[str, str]) -> tuple[JsonObject, bool]:
-    """What the hub says of itself, and whether that is the whole status or its agents alone."""
+    """Return a hub's status, and whether it is the whole status or only that of its agents."""
     try:
         async with open_hub(url, headers) as hub:
             try:
@@ -103,11 +103,11 @@ async def ask_hub(url: str, headers: dict[str, str]) -> tuple[JsonObject, bool]:
 
 WIDTH = 80
 LINES = 20
-"""Sessions and connections that are shown; the others are counted."""
+"""The most sessions and connections to show; the others are counted."""
 
 StatusFields: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, int]
-"""A heading and its width; a negative one is set flush right."""
+"""A heading and its width; a negative width aligns at the right."""
 
 AGENTS: tuple[Column, ...] = (
     ("AGENT", 13), ("STATE", 10), ("PID", -7), ("SESS", -4), ("PROC", -4),
@@ -122,7 +122,7 @@ CONNECTIONS: tuple[Column, ...] = (("TOKEN", 30), ("TRANSPORT", 12), ("SESSIONS"
 
 
 def show(status: StatusFields) -> str:
-    """The whole status."""
+    """Show the whole status."""
     now = _number(status.get("now"))
     parts = [
         _heading(status, now),
@@ -143,7 +143,7 @@ def show(status: StatusFields) -> str:
 
 
 def show_agents(status: StatusFields) -> str:
-    """Only the agents, and below them why some of them do not run."""
+    """Show only the agents, and why some of them do not run."""
     agents = _dicts(status.get("agents"))
     errors = [sanitize_line(_text(agent.get("lastError"))) for agent in agents]
     return _table(AGENTS, map(_agent, agents)) + "".join(f"{error}\n" for error in errors if error)

@@ -1,7 +1,7 @@
-"""`dragoman hub token`: who may come to a hub; makes, lists, rotates and revokes tokens.
+"""`dragoman hub token`: access to a hub; creates, lists, rotates and revokes tokens.
 
-A running hub notices changes within a second. Options are added when the command is chosen, imports happen
-when it runs.
+A running hub notices changes within a second, and a new token at once. Options are added when the command is
+chosen, imports happen when it runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`dragoman inbox`: what agents at a hub are waiting for, and answers to it from a terminal."""
+"""`dragoman inbox`: lists open questions of agents at a hub, and answers them from a terminal."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ async def _settle(hub: HubCaller, request: JsonObject, option: str) -> bool:
 
 
 def name_of(request: JsonObject) -> str:
-    """Short enough to be typed; a session's id begins unlike any other's."""
+    """Return a name that is short enough to type; the id of a session begins with other characters."""
     return f"{request['sessionId'][:8]}:{request['request']}"
 
 
 def options_of(request: JsonObject) -> list[tuple[str, str, str]]:
-    """Id, kind and words of what can be chosen. A form is answered elsewhere; here it can be declined."""
+    """Return id, kind and text of each option. A form can only be declined here."""
     if request["method"] != "session/request_permission":
         return [("decline", "reject", "Decline"), ("cancel", "cancel", "Cancel")]
     options = request["params"].get("options")
@@ -112,7 +112,7 @@ def option_of(request: JsonObject, answer: str) -> str | None:
 
 
 def risks_of(request: JsonObject) -> list[str]:
-    """What the reviewer's rules found, a line each."""
+    """Return the risks that the reviewer's rules found, one per line."""
     risks = request.get("risks")
     lines = []
     for risk in risks if isinstance(risks, list) else []:
@@ -124,7 +124,7 @@ def risks_of(request: JsonObject) -> list[str]:
 
 
 def remaining(seconds: float) -> str:
-    """How long a question still waits, in the largest unit that fits."""
+    """Return the time left for a question, in the largest unit that fits."""
     for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             count = int(seconds // size)
@@ -147,8 +147,8 @@ def _subject_lines(request: JsonObject) -> list[str]:
 
 
 def describe_request(request: JsonObject, *, now: float) -> str:
-    """One request, whole: whoever decides must see what is decided about. What comes from the agent stands
-    behind a bar, so that no line of it looks like one of ours.
+    """Describe a whole request: the user must see everything before deciding. Text from the agent has a bar
+    in front, so that no line of it looks like ours.
     """
     lines = [f"{name_of(request)}  {request['agent']}  {request['title']}"]
     lines += [f"  │ {line}" for line in _subject_lines(request)]

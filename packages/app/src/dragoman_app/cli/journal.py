@@ -1,4 +1,4 @@
-"""What `dragoman journal copy` does: opens both journals, copies, and says what came of it."""
+"""`dragoman journal copy`: opens both journals, copies, and reports the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman journal backup` and `restore`: a journal's file copied while it is in use, and put back."""
+"""`dragoman journal backup` and `restore`: copy a journal's file while it is in use, and restore it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman_local.journal.history import history_path
 
 
 def hub_journal() -> Path:
-    """The usual journal of a hub. Its settings say the same, and take longer to import."""
+    """Return the usual journal of a hub. Its settings have the same value, but take longer to import."""
     return history_path().with_name("hub.db")
 
 
@@ -24,7 +24,7 @@ def run_backup(args: argparse.Namespace) -> int:
 
 
 def run_restore(args: argparse.Namespace) -> int:
-    """Put FILE in the place of the journal."""
+    """Replace the journal by FILE."""
     journal = Path(args.journal).expanduser() if args.journal else hub_journal()
     return _report(args, "restore", Path(args.file).expanduser(), journal)
 

@@ -1,5 +1,5 @@
-"""`dragoman journal` says what is stored, since when and for how long; `dragoman journal prune` erases what
-is old, in every journal of this person.
+"""`dragoman journal` shows what is stored, since when and for how long; `dragoman journal prune` erases old
+sessions in every journal of this user.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from dragoman_local.kit.journal_lender import sessions_path
 
 
 class StoredSessions(Struct, frozen=True, kw_only=True):
-    """How much one journal holds."""
+    """The size of one journal."""
 
     name: str
     place: str
     sessions: int | None = None
     bytes: int | None = None
     since: float | None = None
-    """When the oldest session was made."""
+    """The start of the oldest session."""
     problem: str = ""
 
 
@@ -49,7 +49,7 @@ class StoredSessions(Struct, frozen=True, kw_only=True):
 
 
 def run_status(args: argparse.Namespace) -> int:
-    """Show each journal of this person, and the setting."""
+    """Show each journal of this user, and the setting."""
     settings = _settings()
     journals = [_look(name, place) for name, place in _places(settings)]
     if args.json:
@@ -115,7 +115,7 @@ def _settings() -> HubSettings:
 
 
 def run_prune(args: argparse.Namespace) -> int:
-    """Erase the sessions of every journal in which nothing was said for so long; returns the exit status."""
+    """Erase the old sessions of every journal; return the exit status."""
     args.yes, args.hub = True, ""
     choice = ForgetChoice(before=time.time() - args.older_than)
     settings = _settings()

@@ -1,4 +1,4 @@
-"""Puts members into an object of a JSON text with comments, and takes them out; all else stays as it was.
+"""Adds members to an object of a JSON text with comments, and removes them; everything else stays unchanged.
 
 The edit is made in the text, so that comments, order and layout survive, and is checked by reading the
 result: if it does not mean exactly what was wanted, `LocalMistake` is raised and the text is nobody's. Pure.
@@ -38,7 +38,7 @@ class _Object(NamedTuple):
 
 
 def put_members(text: str, table: str, members: Mapping[str, Any], *, path: str) -> str:
-    """The text with these members in the object under `table`, which is made if it is not there."""
+    """Return the text with these members in the object under `table`, which is created if necessary."""
     document = _document(text, path)
     target = {**document, table: {**_inner(document, table, path), **members}}
     text = text if text.strip() else "{\n}\n"
@@ -51,7 +51,7 @@ def put_members(text: str, table: str, members: Mapping[str, Any], *, path: str)
 
 
 def remove_members(text: str, table: str, keys: tuple[str, ...], *, path: str) -> str:
-    """The text without these members of the object under `table`."""
+    """Return the text without these members of the object under `table`."""
     document = _document(text, path)
     if table not in document:
         return text

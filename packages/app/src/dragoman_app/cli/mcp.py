@@ -1,4 +1,4 @@
-"""`dragoman mcp`: on standard streams for the client that started us, or with `--http` for clients that come.
+"""`dragoman mcp`: on standard streams for the client that started us, or with `--http` on the network.
 
 Without `--http` nothing of the listener is loaded.
 """
@@ -24,7 +24,7 @@ HTTP_OPTIONS = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the client hangs up, or until a signal; returns the exit status."""
+    """Serve until the client closes the connection, or until a signal; return the exit status."""
     if not args.http:
         load("dragoman.transport.stdio:claim_stdio")()
         names = [name for name, field in HTTP_OPTIONS if getattr(args, field)]

@@ -1,4 +1,4 @@
-"""`dragoman mcp --http`: one agent, as an MCP server for all clients that come with the token."""
+"""`dragoman mcp --http`: one agent as an MCP server for all clients with the token."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dragoman_hub.api.listener import open_listener
 from dragoman_hub.api.request_admission import AdmittedRequests
 
 END_WITHIN = 8.0
-"""Seconds from the signal to the end of the process: the calls, and then the agent."""
+"""The seconds from the signal to the end of the process: first the calls, then the agent."""
 
 
 def serve_http(args: argparse.Namespace) -> int:
-    """Serve until a signal; returns the exit status."""
+    """Serve until a signal; return the exit status."""
     if args.no_token and args.token_file:
         raise UsageMistake("both --no-token and --token-file were given", "give one of them")
     plan = make_gateway_plan(args, roots=args.root)

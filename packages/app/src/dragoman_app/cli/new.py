@@ -31,7 +31,7 @@ ABOUT = {
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: it is made. 1: it could not be written. 2: the name or the folder will not do."""
+    """0: created. 1: a file could not be written. 2: the name or the folder is not allowed."""
     folder = Path(args.into or args.name)
     texts = project_files(args.kind, args.name)
     with ErrorStatus(OSError, status=1, act="write"):
@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 TAKEN = frozenset({"dragoman", "msgspec", "mypy", "pytest", "pytest_asyncio", "test", "tests"})
-"""What the project imports or runs, and `test`, which Python has without naming it: a module of this name
-would stand in its place.
+"""Names that the project imports or runs, and `test`, a hidden module of Python: a module of this name would
+hide it.
 """
 
 
 def project_files(kind: str, name: str) -> dict[str, str]:
-    """The text of each file of a project, by its path below the project's folder."""
+    """Return the text of each file of a project, by its path below the project's folder."""
     module = name.replace("-", "_")
     is_taken = module in sys.stdlib_module_names or module in TAKEN
     if not NAME.fullmatch(name) or keyword.iskeyword(module) or is_taken:

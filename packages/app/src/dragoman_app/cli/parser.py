@@ -17,7 +17,7 @@ from dragoman.version import VERSION
 from dragoman_app.cli.commands import COMMANDS, EXAMPLES, CommandRow
 
 MOST_CHOICES = 12
-"""That an error lists; the help has them all."""
+"""The most choices in an error; the help lists all."""
 
 _CHOICE = re.compile(r"invalid choice: '(.+?)' \(choose from (.+)\)")
 
@@ -26,11 +26,11 @@ class Parser(argparse.ArgumentParser):
     """Explains what to do next when the command line is invalid."""
 
     fill: Callable[[Parser], None] | None = None
-    """Adds the options of a command once it is chosen: all options together would slow every start."""
+    """Adds the options of a command after it is chosen: all options together would slow every start."""
 
     splits = False
-    """Whether the words after `--` are a command of their own, wherever the other arguments are: argparse
-    gives an optional list of words nothing once an option stood before it.
+    """Whether the words after `--` are a command, even after other arguments: argparse gives an optional list
+    of words nothing after an option.
     """
 
     _words: Sequence[str] = ()
@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def format_help(self) -> str:
-        """As argparse does; but the commands of the first level stand in their groups."""
+        """Format the help as argparse does, but with the commands of the first level in groups."""
         commands = [action for action in self._actions if isinstance(action, argparse._SubParsersAction)]
         if self.prog != "dragoman" or not commands:
             return super().format_help()
@@ -136,7 +136,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(words: Sequence[str] = ()) -> Parser:
-    """The whole parser. `command` of what it parses is the row of the table that was chosen.
+    """Return the whole parser. `command` of its result is the row of the chosen command.
 
     If the first of `words` is a command, only this command is added: a parser for each of the others would
     take as long as everything else that happens before the command runs.
@@ -153,7 +153,7 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
 
 
 def fill_all(parser: argparse.ArgumentParser) -> None:
-    """Add every option of every command, for whoever needs the whole parser and has time."""
+    """Add every option of every command, for callers that need the whole parser."""
     if isinstance(parser, Parser):
         parser.fill_now()
     for action in parser._actions:
@@ -163,8 +163,8 @@ def fill_all(parser: argparse.ArgumentParser) -> None:
 
 
 def load(name: str) -> Callable[..., Any]:
-    """The function that `package.module:function` names. This is the one place where a command's module is
-    imported.
+    """Return the function `package.module:function`. This is the only place that imports a
+    command's module.
     """
     module, _, function = name.partition(":")
     target: Callable[..., Any] = getattr(import_module(module), function)
@@ -214,7 +214,7 @@ def _names_of(group: str) -> list[str]:
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """What was probably meant, as a question; nothing if nothing is near."""
+    """Return the nearest name as a question; empty if no name is near."""
     import difflib  # at a mistake alone: it would slow every start
 
     matches = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)

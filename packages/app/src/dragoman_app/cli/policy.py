@@ -1,4 +1,4 @@
-"""`dragoman policy`: what agents may do; explains, lists, keeps and forgets rules.
+"""`dragoman policy`: permissions of agents; explains, lists, keeps and forgets rules.
 
 Exit status 1 means that something cannot be read or found, 2 a mistaken command line.
 """
@@ -88,8 +88,8 @@ def run_list(args: argparse.Namespace) -> int:
 
 
 def run_allow(args: argparse.Namespace) -> int:
-    """Keep a yes for good, as `always` at a question does. A person has to say so at a terminal: agents are
-    told of this command line, too.
+    """Remember a yes, as `always` at a question does. It needs a user at a terminal: agents see this command
+    line too.
     """
     root = os.path.abspath(args.cwd)
     home = policy_paths().home

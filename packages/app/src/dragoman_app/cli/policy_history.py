@@ -1,4 +1,5 @@
-"""`dragoman policy test`, `suggest` and `learn`: what rules say of all that agents did, and which lack.
+"""`dragoman policy test`, `suggest` and `learn`: apply rules to all recorded actions of agents, and find
+missing rules.
 
 It reads the history of `run` and `chat` and the journal of the hub, also while they are written to, and
 changes nothing. Exit status 1 means that something cannot be read, 2 a mistaken command line.
@@ -45,7 +46,7 @@ from dragoman_local.workspace.proof.session_needs import SessionNeeds, needs_of
 from dragoman_local.workspace.proof.suggestions import Suggestion, described, suggest
 
 SHOWN: Final = 20
-"""Acts of a kind, and paths, that are listed; `--json` has all."""
+"""The most actions of a kind, and paths, to list; `--json` has all."""
 
 _SOURCES: Final[dict[Source, str]] = {
     "request": "asked for",
@@ -84,7 +85,7 @@ def run_suggest(args: argparse.Namespace) -> int:
 
 
 def run_learn(args: argparse.Namespace) -> int:
-    """What one session needed: a profile of the sandbox, and rules for each of its questions."""
+    """Show what one session needed: a profile of the sandbox, and rules for each of its questions."""
     file = args.policy or policy_paths().policy
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         trial = PolicyTrial(partial(load_suggested, args))
@@ -96,7 +97,7 @@ def run_learn(args: argparse.Namespace) -> int:
 
 
 def load_suggested(args: argparse.Namespace, roots: tuple[str, ...]) -> Policy:
-    """What holds there; a file that is named need not be there yet."""
+    """Return the policy there; a named file need not exist yet."""
     is_there = args.policy is not None and os.path.exists(args.policy)
     return load_policy(roots=roots, file=args.policy if is_there else None)
 
@@ -166,8 +167,8 @@ def _profile_for(needs: SessionNeeds) -> str:
 def read_acts(
     args: argparse.Namespace, take: Callable[[RecordedAct], None], *, session: str | None = None
 ) -> None:
-    """All acts of the journals that the command line means, or those of one session; raises `CommandFailed`
-    if there is none to read.
+    """Return all actions of the named journals, or those of one session; raises `CommandFailed` if there are
+    none.
     """
     places = [(path, "") for path in args.journal] or usual_journals()
     found = [(path, key) for path, key in places if os.path.exists(path)]
@@ -196,7 +197,7 @@ def read_acts(
 
 
 def usual_journals() -> list[tuple[str, str]]:
-    """Those of `run`, `chat` and the hub, with the files of their keys."""
+    """Return the journals of `run`, `chat` and the hub, with the files of their keys."""
     try:
         settings = load_settings()
     except LocalMistake:  # `dragoman config check` says what is wrong
@@ -227,7 +228,7 @@ def _opened(path: Path, key: str) -> AbstractAsyncContextManager[Journal]:
 async def acts_of(
     journal: Journal, info: StreamInfo, known: KnownActs | None = None, *, home: str
 ) -> AsyncIterator[RecordedAct]:
-    """The acts of one stream, up to a damage if there is one."""
+    """Return the actions of one stream, up to a damaged entry if there is one."""
     fold = ActFold(stream=info.stream, agent=info.agent, cwd=info.cwd, home=home, known=known)
     try:
         async for page in journal.replay(info.stream, limit=info.last or None):

@@ -1,4 +1,4 @@
-"""Recordings in files, for the commands that judge, show or replay them.
+"""Recordings in files, for the commands that test, show or replay them.
 
 A transcript of ours is read, one of another recorder, and plain frames one a line, whose directions follow
 from their methods. What an examination noted beside the frames (marks and facts) travels as notes of the
@@ -24,7 +24,9 @@ from dragoman_local.journal.transcript import header, line, read_transcript
 
 
 def read_entries(path: str | os.PathLike[str]) -> list[Entry]:
-    """All entries of a file. Raises `OSError`, and `BadTranscript` for a file that is not a recording."""
+    """Return all entries of a file. Raises `OSError`, and `BadTranscript` for a file that
+    is not a recording.
+    """
     lines = Path(path).read_bytes().splitlines(keepends=True)
     if _is_plain(lines):
         return list(_plain_entries(lines))
@@ -32,12 +34,12 @@ def read_entries(path: str | os.PathLike[str]) -> list[Entry]:
 
 
 def read_recording(path: str | os.PathLike[str]) -> Recording:
-    """A file as rules see it."""
+    """Return a file in the form for rules."""
     return recording_of(read_entries(path))
 
 
 def recording_of(entries: Iterable[Entry]) -> Recording:
-    """Entries as rules see them."""
+    """Return entries in the form for rules."""
     recording = Recording(frames=[], marks=[], facts={})
     complaints: list[str] = []
     for entry in entries:
@@ -59,7 +61,7 @@ def recording_of(entries: Iterable[Entry]) -> Recording:
 
 
 def write_recording(path: str | os.PathLike[str], recording: Recording, *, title: str) -> None:
-    """The same as a transcript; a file that is there is not written over."""
+    """Write a recording as a transcript; an existing file is not overwritten."""
     at = recording.frames[-1].at if recording.frames else 0.0
     notes: list[dict[str, Any]] = [
         *(

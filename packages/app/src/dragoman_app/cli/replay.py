@@ -1,4 +1,4 @@
-"""`dragoman replay`: a recording served again, as its agent or as its client."""
+"""`dragoman replay`: serves a recording again, as its agent or as its client."""
 
 from __future__ import annotations
 

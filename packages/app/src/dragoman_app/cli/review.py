@@ -1,4 +1,4 @@
-"""What `dragoman review` does first: reads the files that are reviewed as they are on the disk."""
+"""The first step of `dragoman review`: reads the files from the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that `dragoman review` was asked about, listed and read at once.
+"""The files for `dragoman review`, listed and read at once.
 
 Whatever a file is like, reading it gives a text or a note that says why there is none.
 """
@@ -29,14 +29,14 @@ class ReviewFile(NamedTuple):
     """A file, or standard input."""
 
     name: str
-    """As findings have it."""
+    """The name in findings."""
     path: Path | None
-    """Where it can be written; None for what is not on the disk."""
+    """The path for writing; None if it is not on the disk."""
     content: SourceText | ReviewNote
 
 
 def read_files(names: Sequence[str], *, stdin_name: str) -> list[ReviewFile]:
-    """The files of some files and folders, each once; `-` is standard input. Raises `NothingThere`."""
+    """Return the files in some files and folders, each once; `-` is standard input. Raises `NothingThere`."""
     files: dict[str, ReviewFile] = {}
     for name in names:
         if name == "-":
@@ -66,7 +66,7 @@ def _expand(path: Path) -> Iterable[Path]:
 
 
 def short_path(path: Path) -> str:
-    """As short as it can be said from here, with slashes."""
+    """Return the shortest path from here, with slashes."""
     # What does not begin at the root is relative to here already; to ask the system where that is takes time.
     here = os.path.relpath(path) if path.is_absolute() else os.path.normpath(path)
     return (str(path) if here.startswith("..") else here).replace(os.sep, "/")

@@ -1,4 +1,4 @@
-"""What `dragoman review` does with what it has read: it reviews, mends, and says what was found."""
+"""The second step of `dragoman review`: reviews, fixes, and reports the findings."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _PROGRESS = 1.0
 
 
 class ReviewAnswer(NamedTuple):
-    """What a run of the command says."""
+    """The output of the command."""
 
     status: int
     out: str
     err: str
 
     def show(self) -> int:
-        """Print it; returns the exit status. What is in it was made safe for a terminal."""
+        """Print it; return the exit status. Its text is already sanitized."""
         sys.stdout.write(self.out)
         if self.err and sys.stderr is not None:
             sys.stdout.flush()
@@ -71,7 +71,7 @@ class ReviewAnswer(NamedTuple):
 
 
 def run_review(args: argparse.Namespace, files: Sequence[ReviewFile]) -> int:
-    """Review and show. `files` is what was read, if git is not asked."""
+    """Review and show. `files` are the read files, if git is not used."""
     sanitize_log_lines()
     gc.enable()  # a review may be long; it was off while we were loaded
     if args.list_rules or args.try_rules:
@@ -252,7 +252,7 @@ async def mend(
     *,
     unsafe: bool,
 ) -> list[Finding]:
-    """Write what can be mended, and return what is left to find."""
+    """Apply the possible fixes, and return the remaining findings."""
     remaining: list[Finding] = []
     for path, here in _by_file(findings).items():
         remaining += await _mend_file(path, here, sources, settings, note, unsafe=unsafe)
@@ -295,7 +295,7 @@ async def _mend_file(
 
 
 def show_diffs(findings: Iterable[Finding], sources: ReviewSources, *, unsafe: bool) -> None:
-    """What the fixes would change, for people and, where it does not go to a terminal, for `patch`."""
+    """Show the changes of the fixes, for people and, outside a terminal, for `patch`."""
     for path, here in _by_file(findings).items():
         text = sources.texts[path].text
         changes = diff(Path(path).as_posix(), text, apply_fixes(text, here, unsafe=unsafe).text)
@@ -321,13 +321,13 @@ _SHOWN = 60
 
 
 def run_rules(args: argparse.Namespace) -> int:
-    """What one of the two options asks for; returns the exit status."""
+    """Run one of the two options; return the exit status."""
     rules = chosen_rules(Path.cwd(), args.rules)
     return list_rules(rules) if args.list_rules else asyncio.run(try_rules(rules))
 
 
 async def try_rules(rules: tuple[ReviewRule, ...]) -> int:
-    """0 if every example holds, 1 if not."""
+    """Return 0 if every example is as expected, otherwise 1."""
     examples = failures = 0
     for rule in rules:
         if not rule.hits or not rule.misses:

@@ -1,4 +1,4 @@
-"""What `dragoman review` looks at: files, folders, standard input, or what git says has changed.
+"""The texts for `dragoman review`: files, folders, standard input, or changes from git.
 
 Texts are read as the review asks for them, and kept, because findings are shown with their lines and fixes
 are written over exactly what was read.
@@ -31,7 +31,7 @@ class ReviewSources:
         self._note = note
 
     async def files(self, files: Iterable[ReviewFile]) -> AsyncIterator[ReviewSource]:
-        """Files that were read already."""
+        """Return files that were read already."""
         for file in files:
             source = self._keep(file.name, file.content)
             if source is not None and file.path is not None:
@@ -42,7 +42,7 @@ class ReviewSources:
     async def changed_files(
         self, changes: repository.GitChanges, *, whole: bool
     ) -> AsyncIterator[ReviewSource]:
-        """Files as they are on the disk, with the lines that changed."""
+        """Return files from the disk, with the changed lines."""
         for file in changes.files:
             path = changes.top / file.path
             is_wanted = is_worth_it(file.path, is_trusted=changes.judge is None)
@@ -54,7 +54,7 @@ class ReviewSources:
     async def staged_files(
         self, changes: repository.GitChanges, *, whole: bool
     ) -> AsyncIterator[ReviewSource]:
-        """Files as they are in the index."""
+        """Return files from the index."""
         for file in changes.files:
             data = await repository.text_at(changes.top, ":0", file.path) if is_worth_it(file.path) else None
             if data is None:

@@ -1,4 +1,4 @@
-"""`dragoman rewind`: a folder as it was before a turn, and back again."""
+"""`dragoman rewind`: restores a folder to the state before a turn, and undoes that."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from msgspec import Struct, field
 
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
-from dragoman_app.apps.folder_memory import open_store, session_turns
+from dragoman_app.apps.folder_memory import open_recorded, open_store, session_turns
+from dragoman_app.apps.turn_steps import TurnStep, TurnSteps, read_steps
 from dragoman_app.cli.fork import copy_conversation
 from dragoman_local.journal import open_journal
 from dragoman_local.journal.history import history_path, new_stream
 from dragoman_local.workspace.rewind import (
+    Places,
     RewindFailure,
     RewindPlan,
     RewindStep,
@@ -27,23 +29,33 @@ from dragoman_local.workspace.rewind import (
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 SHOWN = 40
-"""Files that a person is shown by name."""
+"""The most files to show by name."""
 
 
 class RewindReport(Struct, kw_only=True):
-    """What was put back, or would be."""
+    """The restored files, or the planned ones."""
 
     session: str
     turn: int | None
     """The turn before which the folder is now; None if a rewind was undone."""
+    step: int | None = None
+    """The step of that turn before which it is."""
     done: bool
     files: dict[str, list[RewindStep]] = field(default_factory=dict)
-    """By folder."""
+    """The files by folder."""
     left: list[str] = field(default_factory=list)
-    """Files that are different, and stay as they are: secret, ignored or too large to be kept."""
+    """Files that differ but stay: secret, ignored or too large to be stored."""
     failures: list[RewindFailure] = field(default_factory=list)
     conversation: str | None = None
-    """The session that ends where the files are now, if one was asked for."""
+    """The session that ends at the state of the files, if requested."""
+
+
+class StepList(Struct, kw_only=True):
+    """The steps of a turn."""
+
+    session: str
+    turn: int
+    steps: list[TurnStep]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,9 +68,16 @@ def run(args: argparse.Namespace) -> int:
         raise UsageMistake("--undo works only for files", "leave --conversation out")
     if args.to is not None and args.to < 1:
         raise UsageMistake("turns are counted from 1", "`--to 1` is the state before the first turn")
+    if args.undo and (args.steps or args.step is not None):
+        raise UsageMistake("--undo undoes the last rewind, whatever it went back to", "leave the steps out")
+    if args.conversation and args.step is not None:
+        raise UsageMistake("--conversation works only for whole turns", "leave --step out")
     folder = os.path.realpath(args.folder or ".")
     with open_store(args.journal) as store:
         turns = _last_rewind(store, folder) if args.undo else _turns(store, args.session, args.to, folder)
+        if args.steps:
+            _list(turns[0], asyncio.run(_read_steps(store, turns[0])).steps, as_json=args.json)
+            return 0
         report = asyncio.run(_rewind(store, turns, args))
     if args.json:
         say_json(report)
@@ -68,8 +87,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace) -> RewindReport:
-    report = RewindReport(session=turns[0].session, turn=args.to, done=False)
-    async with planned_rewind(store, turn_places(store, turns)) as rewind:
+    report = RewindReport(session=turns[0].session, turn=args.to, step=args.step, done=False)
+    places: Places = turn_places(store, turns)
+    contents = None
+    if args.step is not None:
+        steps = await _read_steps(store, turns[0])
+        if not 1 <= args.step <= len(steps.steps):
+            raise CommandFailed(
+                f"turn {args.to} of {report.session} has no step {args.step}",
+                f"`dragoman rewind {report.session} --to {args.to} --steps` lists its steps",
+            )
+        places, contents = steps.places, steps.contents_before(args.step)
+    async with planned_rewind(store, places, contents=contents) as rewind:
         for plan in rewind.plans:
             report.files[plan.root] = plan.steps
             report.left += [os.path.join(plan.root, path) for path in plan.left]
@@ -80,13 +109,43 @@ async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace)
                 report.failures += await plan.carry_out(
                     report.session,
                     is_undo=args.undo,
-                    title=f"before turn {args.to} of {report.session}",
+                    title=f"{_moment(report)} of {report.session}",
                     stream=turns[0].stream,
                 )
             report.done = True
     if args.conversation and report.done and report.turn is not None and report.turn > 1:
         report.conversation = await _rewind_conversation(store, turns[0], report.turn - 1)
     return report
+
+
+async def _read_steps(store: TreeStore, turn: Turn) -> TurnSteps:
+    if turn.last is None:
+        raise CommandFailed(f"turn {turn.number} of {turn.session} has not ended", "let it end first")
+    try:
+        log = await read_steps(turn, store.time_of(turn.last), open_recorded)
+    except FileNotFoundError:
+        raise CommandFailed(
+            f"the steps of turn {turn.number} are not known: its journal {turn.journal} is gone",
+            f"go back to before the whole turn: dragoman rewind --to {turn.number}",
+        ) from None
+    return TurnSteps(store, turn, log)
+
+
+def _list(turn: Turn, steps: list[TurnStep], *, as_json: bool) -> None:
+    if as_json:
+        say_json(StepList(session=turn.session, turn=turn.number, steps=steps))
+        return
+    for step in steps:
+        say(sanitize_line(f"{step.number:>4}  {step.title}"))
+        for path in step.paths:
+            say(sanitize_line(f"      {path}"))
+    if not steps:
+        say(f"Dragoman knows no step of turn {turn.number} that changed a file.")
+
+
+def _moment(report: RewindReport) -> str:
+    step = "" if report.step is None else f"step {report.step} of "
+    return f"before {step}turn {report.turn}"
 
 
 async def _rewind_conversation(store: TreeStore, turn: Turn, number: int) -> str | None:
@@ -137,7 +196,7 @@ def _refuse(store: TreeStore, plans: Sequence[RewindPlan]) -> None:
 
 
 def _show(report: RewindReport, *, is_undo: bool) -> None:
-    where = "as it was before the rewind" if is_undo else f"as it was before turn {report.turn}"
+    where = "as it was before the rewind" if is_undo else f"as it was {_moment(report)}"
     verb = "is" if report.done else "would be"
     for root, steps in report.files.items():
         for step in steps[:SHOWN]:
@@ -146,7 +205,7 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
         more = f", {len(steps) - SHOWN} of them not shown" if len(steps) > SHOWN else ""
         say(sanitize_line(f"{root} {verb} {where}: {len(steps)} files{more}"))
     if not is_undo and not any(report.files.values()):
-        say(sanitize_line(f"All files are as they were before turn {report.turn} of {report.session}."))
+        say(sanitize_line(f"All files are as they were {_moment(report)} of {report.session}."))
         say("`dragoman sessions` lists other sessions, for `dragoman rewind SESSION --to TURN`.")
     for path in report.left:
         say(sanitize_line(f"not changed, because Dragoman has no copy of it: {path}"), file=sys.stderr)

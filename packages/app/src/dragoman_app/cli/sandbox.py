@@ -1,4 +1,4 @@
-"""`dragoman sandbox`: prints the boundary that a command would run behind, and tries it from inside."""
+"""`dragoman sandbox`: prints the boundary of a command's sandbox, and tests it from inside."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dragoman_local.sandbox.boundary import Profile, parse_profile
 from dragoman_local.sandbox.wall import Wall, can_hold, hold_or_refuse
 
 BROKEN = 3
-"""The exit status if something got through."""
+"""The exit status if an attempt got through."""
 
 _PROBES = """
 import ctypes, json, os, socket, sys
@@ -80,7 +80,7 @@ print(json.dumps(results))
 
 
 class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one attempt."""
+    """The result of one attempt."""
 
     attempt: str
     expected: str
@@ -89,7 +89,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_show(args: argparse.Namespace) -> int:
-    """Print the boundary; nothing is started."""
+    """Print the boundary without starting a command."""
     profile, reason = _profile(args)
     if profile == "off":
         if args.json:
@@ -111,7 +111,7 @@ def run_show(args: argparse.Namespace) -> int:
 
 
 def run_verify(args: argparse.Namespace) -> int:
-    """Try the boundary from inside, then run the command behind it, if there is one."""
+    """Test the boundary from inside, then run the command in it, if there is one."""
     profile, _ = _profile(args)
     if profile == "off":
         raise LocalMistake("the profile off has no sandbox to verify. Choose workspace or read-only")

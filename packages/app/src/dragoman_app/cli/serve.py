@@ -22,7 +22,7 @@ from dragoman_hub.api.listener import open_listener
 from dragoman_hub.api.request_admission import AdmittedRequests
 
 END_WITHIN = 8.0
-"""Seconds from the signal to the end of the process: requests that run, and then the agent."""
+"""The seconds from the signal to the end of the process: first the running requests, then the agent."""
 
 
 def run(args: argparse.Namespace) -> int:

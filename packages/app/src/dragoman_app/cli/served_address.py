@@ -1,4 +1,4 @@
-"""Where an agent is offered on the network, and who may come: what `serve` and `mcp --http` share.
+"""The address and the clients of an agent on the network, for `serve` and `mcp --http`.
 
 Loopback, a token, a check of Host and Origin, and TLS off loopback.
 """
@@ -19,7 +19,7 @@ DEFAULT_LISTEN = "127.0.0.1:0"
 
 
 class ServedAddress:
-    """Where we listen, and who may come. Opening it binds the socket; whoever serves closes it."""
+    """The address to listen on, and its access. Opening it binds the socket; the server closes it."""
 
     def __init__(self, args: argparse.Namespace, *, needs_token: bool = True) -> None:
         self.host, port = parse_listen(args.listen or DEFAULT_LISTEN)
@@ -41,7 +41,7 @@ class ServedAddress:
         )
 
     def announce(self, *schemes: str, path: str) -> None:
-        """Print the addresses, and the token if nobody has it yet."""
+        """Print the addresses, and the token if it is new."""
         place = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{path}"
         secure = "s" if self.tls else ""
         say("\n".join(f"{scheme}{secure}://{place}" for scheme in schemes), flush=True)

@@ -1,4 +1,4 @@
-"""A hub's session and its child sessions as one transcript.
+"""Exports a hub's session and its child sessions as one transcript.
 
 A hub keeps a child session as a stream of its own, and the parent's stream names it. A recording without a
 hub has all of it in one stream. Here the streams of a family become what such a recording is: entries by
@@ -18,7 +18,9 @@ from dragoman_local.journal import Entry, Journal, StreamInfo
 from dragoman_local.journal.transcript import export, header, line
 
 MOST_STREAMS = 2048
-"""Streams of one family in a transcript; a hub makes no more in a session, unless its children have many."""
+"""The most streams of one family in a transcript; a hub allows no more in a session, unless its children have
+many.
+"""
 
 
 class FamilyMember(Struct, frozen=True, kw_only=True):
@@ -26,12 +28,12 @@ class FamilyMember(Struct, frozen=True, kw_only=True):
 
     stream: str
     parent: str = ""
-    """The stream for which it works; empty for the first."""
+    """The parent stream; empty for the first."""
     title: str = ""
 
 
 class SessionFamily:
-    """The streams of a session and of all that work for it, each before its own children."""
+    """The streams of a session and of all its subagents, each before its own children."""
 
     def __init__(self) -> None:
         self.members: dict[str, FamilyMember] = {}
@@ -56,7 +58,7 @@ class SessionFamily:
         return self
 
     def name_of(self, stream: str, own: str) -> str:
-        """The stream of a session that the agent calls `own` where it speaks in this one."""
+        """Return the stream of the session with the agent's id `own`."""
         while stream:
             if own in self.names.get(stream, {}):
                 return self.names[stream][own]
@@ -85,7 +87,7 @@ async def _children_in(journal: Journal, stream: str) -> tuple[dict[str, str], s
 
 
 async def export_family(journal: Journal, stream: str) -> AsyncIterator[bytes]:
-    """A session with its children as a transcript, in pieces of whole lines."""
+    """Return a session with its children as a transcript, in pieces of whole lines."""
     family = await SessionFamily().read(journal, stream)
     if len(family.members) == 1:
         async for piece in export(journal, stream):

@@ -1,4 +1,4 @@
-"""What `dragoman sessions` does: asks the journal, and writes down the answer.
+"""`dragoman sessions`: reads the journal, and shows the answer.
 
 What an agent said is made harmless for a terminal before it is shown. Exit status 0 means that all of it was
 done, 1 that something was not; standard error then says what and why.

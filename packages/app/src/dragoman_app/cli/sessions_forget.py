@@ -1,4 +1,4 @@
-"""`dragoman sessions forget`: erase sessions with everything that is kept of them, here or at a hub.
+"""`dragoman sessions forget`: erases sessions with all their data, here or at a hub.
 
 Here, the sessions of one journal are chosen, shown and erased by a `SessionEraser`. At a hub, the hub erases:
 nobody may take a session away beneath it.
@@ -40,25 +40,25 @@ NOT_ERASED = (
 
 
 class ForgetChoice(Struct, frozen=True, kw_only=True):
-    """Which sessions are meant."""
+    """The chosen sessions."""
 
     ids: tuple[str, ...] = ()
     agent: str | None = None
     before: float | None = None
-    """Only those in which nothing was said since."""
+    """Only sessions without a message since then."""
 
     def takes(self, *, agent: str, updated: float) -> bool:
         return self.agent in (None, agent) and (self.before is None or updated < self.before)
 
 
 class ForgetReport(Struct, kw_only=True):
-    """What a command has erased in one place, or would erase."""
+    """The sessions that a command has erased in one place, or would erase."""
 
     place: str
     dry_run: bool
     sessions: list[str] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
-    """Sessions that were chosen and are still there, and why."""
+    """Chosen sessions that still exist, and why."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,7 +91,7 @@ async def _run(args: argparse.Namespace, choice: ForgetChoice) -> int:
 
 
 def show(report: ForgetReport) -> None:
-    """Tell a person what was erased."""
+    """Show what was erased."""
     verb = "would forget" if report.dry_run else "forgot"
     for name in report.sessions:
         say(sanitize_line(f"{verb} {name}"))
@@ -143,7 +143,7 @@ async def forget_here(path: Path, args: argparse.Namespace, choice: ForgetChoice
 
 
 def eraser_of(journal: Journal) -> SessionEraser:
-    """The eraser of a journal on this machine, with every other store of this person."""
+    """Return the eraser of a journal on this machine, with all other stores of this user."""
     eraser = SessionEraser(journal)
     eraser.register(erase_sessions)
     eraser.register(_erase_trees)
@@ -159,7 +159,7 @@ async def _erase_trees(sessions: Sequence[SessionNames]) -> None:
 
 
 async def finish_forgetting(journal: Journal) -> None:
-    """Erase what a process was killed over: a session that is half erased is not shown."""
+    """Finish an interrupted erasure: a half erased session is not shown."""
     infos = [info async for info in all_streams(journal, state=FORGETTING)]
     if infos:
         await _erase(journal, eraser_of(journal), infos)

@@ -1,4 +1,4 @@
-"""What `dragoman sessions handover` does: another agent goes on with a session, recorded here or at a hub.
+"""`dragoman sessions handover`: another agent continues a session, recorded here or at a hub.
 
 Here, that is a run of its own, with the exit status of `dragoman run`. At a hub it is a request: 0 if it was
 done, 1 if it was refused, 9 if there is no hub. What is not handed over is told in both cases.
@@ -22,7 +22,7 @@ from dragoman_local.journal.brief import ConversationBrief
 from dragoman_local.journal.history import history_path
 
 GO_ON = "Go on with the work from where the record ends."
-"""The first prompt in a recorded session, if the person has none: a run needs one."""
+"""The first prompt in a recorded session, if the user gives none: a run needs one."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ FAILED = 8
 
 
 def run(args: argparse.Namespace) -> int:
-    """The exit status; see the help."""
+    """Return the exit status; see the help."""
     try:
         access = _access(args)
         _log_in(access)

@@ -1,4 +1,6 @@
-"""The conversation of `dragoman ssh`: a client on our standard input and output, an agent elsewhere."""
+"""The conversation of `dragoman ssh`: a client on our standard input and output, an agent
+on another machine.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:  # what only some starts need is imported where it is needed: 
 GONE = 9
 
 BUFFER = 64 * 1024 * 1024
-"""Bytes that the other side keeps of what the agent says while nobody is connected."""
+"""The bytes of the agent's messages that the other side keeps while the connection is lost."""
 
 LAST_WORDS = 2.0
 
@@ -37,7 +39,7 @@ tell = partial(tell_person, "ssh")
 
 
 def run_agent(client: ClientProcess, args: argparse.Namespace) -> int:
-    """Hold the conversation until one side ends; gives the exit status."""
+    """Run the conversation until one side ends; return the exit status."""
     profile = parse_profile(args.sandbox or "off")
     if works_in_folders(profile) and not args.cwd:
         raise LocalMistake(
@@ -120,7 +122,7 @@ def _variables(words: list[str]) -> dict[str, str]:
 
 
 class LineProgress:
-    """Says when the connection is lost and when it is back; each reason once."""
+    """Reports when the connection is lost and when it is back; each reason once."""
 
     def __init__(self, place: RemotePlace) -> None:
         self._place = place

@@ -1,4 +1,4 @@
-"""`dragoman ssh HOST` without an agent: shows what Dragoman has there, and removes it."""
+"""`dragoman ssh HOST` without an agent: shows Dragoman's files there, and removes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dragoman_hub.remote.connection import open_connection
 
 
 def show_status(client: ClientProcess, args: argparse.Namespace) -> int:
-    """Carry out what needs no agent: `--remove`, and how it stands otherwise."""
+    """Run the actions without an agent: `--remove`, otherwise show the state."""
     act = "remove" if args.remove else "status"
     answer = asyncio.run(_ask(client, act, args))
     if args.remove:

@@ -1,4 +1,4 @@
-"""`dragoman tap`: a prefix for any agent's command that writes down everything, and changes nothing."""
+"""`dragoman tap`: a prefix for any agent's command that records everything, and changes nothing."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def _new_path(args: argparse.Namespace) -> Path:
 SIDES: tuple[Side, ...] = ("agent", "client")
 
 SOON = 5000
-"""Entries up to which a recording is judged after every turn; a longer one is judged at its end."""
+"""The most entries of a recording that is tested after every turn; a longer one is tested at its end."""
 
 PAUSE = 0.1
-"""Seconds between two looks at a file that grows."""
+"""The seconds between two checks of a growing file."""
 
 
 def attach(words: list[str], *, folder: str | None) -> int:

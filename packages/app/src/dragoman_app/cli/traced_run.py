@@ -1,4 +1,4 @@
-"""`dragoman run`, with spans for a collector if variables of OpenTelemetry ask for them.
+"""`dragoman run`, with spans for a collector if the variables of OpenTelemetry are set.
 
 The turn is a span, and each tool call one below it; the agent is told of the turn's in the `_meta` of the
 prompt. `TRACEPARENT` of the environment is the parent, so that a job of CI has the run in its own trace.
@@ -28,11 +28,13 @@ from dragoman_hub.api.observability.usage import Tokens
 SERVICE = "dragoman-run"
 
 EXPORT_SECONDS = 2.0
-"""A person waits for the end of the run; `OTEL_EXPORTER_OTLP_TIMEOUT` says otherwise."""
+"""The most seconds for exporting: a user waits for the end of the run. `OTEL_EXPORTER_OTLP_TIMEOUT` overrides
+it.
+"""
 
 
 def run(args: argparse.Namespace) -> int:
-    """The exit status; see the help."""
+    """Return the exit status; see the help."""
     if not are_spans_wanted(os.environ):
         return run_command(args)
     return run_command(args, open_listener=_open_spans)
@@ -55,7 +57,7 @@ TURN = "run"
 
 
 class RunSpans:
-    """Tells a collector of the turn of a run; see `RunListener`."""
+    """Reports the turn of a run to a collector; see `RunListener`."""
 
     def __init__(self, spans: TurnSpans, parent: Mapping[str, str]) -> None:
         self._spans = spans

@@ -1,4 +1,4 @@
-"""`dragoman translate`: an interpreter between two dialects, alone on stdio."""
+"""`dragoman translate`: an interpreter between two dialects on stdio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman where`: one place that says where everything lies that belongs to this person and to Dragoman."""
+"""`dragoman where`: lists all places of Dragoman's files for this user."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from dragoman_local.workspace.policy.policy_paths import policy_paths
 
 
 class FileLocation(Struct, frozen=True, kw_only=True):
-    """One file or folder of ours."""
+    """A file or folder of Dragoman."""
 
     name: str
     meaning: str
     path: str
     exists: bool
     bytes: int | None = None
-    """Of a file; a folder is not counted."""
+    """The size of a file; folders are not counted."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print every place, or the path of the one that is named."""
+    """Print every place, or the path of the named one."""
     places = list(find_places())
     if args.name:
         return _show_path(args.name, places)
@@ -63,7 +63,7 @@ def _show_path(name: str, places: list[FileLocation]) -> int:
 
 
 def find_places() -> Iterator[FileLocation]:
-    """Every place, as the environment and the hub's configuration have it now."""
+    """Return every place, from the current environment and the hub's configuration."""
     policy, journal = policy_paths(), _hub_journal()
     yield _place("agents", "agents by name (`dragoman help known-agents`)", config_path())
     yield _place("hub", "the hub's configuration (`dragoman help hub-configuration`)", settings_path())

@@ -1,4 +1,4 @@
-"""The terminal client as an application: its screens, the keys of all screens, and how it ends.
+"""The application of the terminal client: its screens, the keys of all screens, and its end.
 
 Written with Textual against the public face alone. What it stands on (agents, files, history, permissions) is
 passed in as a `ChatBackend` (see `ports`); `dragoman_app.apps.chat` builds one. Everything that comes from an
@@ -61,16 +61,16 @@ BRIGHT = Theme(
     dark=False,
 )
 PLAIN = "ansi-dark"
-"""The terminal's own colours; without colours, its attributes alone."""
+"""The terminal's own colours; without colours, only its attributes."""
 
 
 def theme_names() -> Sequence[str]:
-    """Ours first, then those of Textual."""
+    """Return our themes first, then those of Textual."""
     return (CALM.name, BRIGHT.name, *sorted(BUILTIN_THEMES))
 
 
 class ChatApp(App[int]):
-    """`dragoman chat`. Without a request it asks first which conversation to open."""
+    """`dragoman chat`. Without a request it first asks which conversation to open."""
 
     TITLE = "dragoman chat"
     ENABLE_COMMAND_PALETTE = False  # ours knows sessions and agents, and reads no markup
@@ -124,12 +124,14 @@ class ChatApp(App[int]):
         await self.action_leave()
 
     def on_hangup(self) -> None:
-        """The terminal is gone. Called in a thread of the driver."""
+        """Handle the end of the terminal. Called in a thread of the driver."""
         if self._end_request is not None:
             self._end_request.hang_up()
 
     def give_terminal_back(self) -> None:
-        """At once, for a process that cannot end in an orderly way. Any thread may call it."""
+        """Reset the terminal at once, for a process that can't end in an orderly way. Any
+        thread may call it.
+        """
         if (give_back := getattr(self._driver, "give_back", None)) is not None:
             give_back()
 
@@ -251,7 +253,7 @@ def _driver_class() -> type[Driver] | None:
 
 
 class PaletteHost(Protocol):
-    """The application, as far as the palette needs it."""
+    """The parts of the application that the palette needs."""
 
     @property
     def backend(self) -> ChatBackend: ...
@@ -264,7 +266,7 @@ class PaletteHost(Protocol):
 
 
 def palette_items(host: PaletteHost) -> list[PaletteItem]:
-    """What is there without asking anybody."""
+    """Return the items that need no request."""
     chat = host.chat
     items = [
         PaletteItem(command.title, command.detail, partial(host.run_command, command.action), command.key)
@@ -276,7 +278,7 @@ def palette_items(host: PaletteHost) -> list[PaletteItem]:
 
 
 def theme_items(host: PaletteHost, names: Sequence[str]) -> list[PaletteItem]:
-    """What is chosen seldom."""
+    """Return the items that are seldom used."""
     return [
         PaletteItem(f"Theme: {name}", "colours of this client", partial(host.set_theme, name))
         for name in names
@@ -294,7 +296,7 @@ def _session_items(chat: ChatScreen) -> Iterator[PaletteItem]:
 
 
 async def fetch_items(host: PaletteHost) -> list[PaletteItem]:
-    """Agents and sessions, which a backend is asked for. Raises `DragomanError`."""
+    """Request agents and sessions from the backend. Raises `DragomanError`."""
     chat, items = host.chat, []
     for agent in await host.backend.agents():
         detail = agent.title or agent.detail
@@ -313,7 +315,7 @@ async def fetch_items(host: PaletteHost) -> list[PaletteItem]:
 
 
 def search_item(host: PaletteHost) -> Callable[[str], PaletteItem]:
-    """For words that no name has."""
+    """Return the item for words that match no name."""
 
     def make_item(words: str) -> PaletteItem:
         title = f"Search all sessions for “{words}”"

@@ -1,4 +1,4 @@
-"""A conversation as it goes: opened, prompted, queued, cancelled, and what comes of it.
+"""The course of a conversation: opening, prompts, the queue, cancelling, and their results.
 
 It runs as one task (`converse`) that ends when the conversation does, and takes with it everything that was
 opened. It knows no screen: whoever shows it reads `state`, `queue` and the transcript, and is called through
@@ -25,7 +25,7 @@ from dragoman_app.tui.ports import ChangeReview, ChatBackend, ChatEvent, ChatReq
 State: TypeAlias = Literal["starting", "idle", "running", "cancelling", "dead", "failed"]
 
 MOST_QUEUED = 50
-"""Prompts that may wait; more is a mistake, such as a book that was pasted line by line."""
+"""The most waiting prompts; more is a mistake, such as a book that was pasted line by line."""
 
 _MENTION = re.compile(r'(?:(?<=\s)|^)@(?:"([^"\n]+)"|([^\s"]+))')
 
@@ -38,17 +38,17 @@ _ENDS = {
 
 
 class Away(NamedTuple):
-    """There is no connection. Times are of the monotonic clock."""
+    """A lost connection. Times are of the monotonic clock."""
 
     since: float
     again: float
-    """When it is tried next."""
+    """The time of the next attempt."""
     why: str
     was_there: bool
 
 
 class ChatConversation:
-    """A `Listener`."""
+    """Implements `ChatListener`."""
 
     def __init__(self, transcript: Transcript, tell: Callable[[], None]) -> None:
         self.transcript = transcript
@@ -76,7 +76,7 @@ class ChatConversation:
     # The task.
 
     async def converse(self, backend: ChatBackend, request: ChatRequest, person: ChatUser) -> None:
-        """Until it is cancelled, or cannot be opened. What fails is told, never raised."""
+        """Run until cancelled, or until opening fails. Failures are shown, never raised."""
         self._become("starting")
         try:
             async with backend.open(request, person, self) as chat:
@@ -156,7 +156,7 @@ class ChatConversation:
     # What the person does.
 
     def submit(self, text: str) -> bool:
-        """Say this now, or when the turn is over; False if too much waits already."""
+        """Send a prompt now or after the turn; False if too many are waiting."""
         if len(self.queue) >= MOST_QUEUED:
             return False
         self.queue.append(text)
@@ -164,20 +164,20 @@ class ChatConversation:
         return True
 
     def go_on(self) -> None:
-        """The queue need not wait any more."""
+        """Let the queue continue."""
         self.is_held = False
         self._news.set()
         self._tell()
 
     def withdraw(self) -> str | None:
-        """The last prompt that waits, which then waits no more."""
+        """Remove and return the last waiting prompt."""
         text = self.queue.pop() if self.queue else None
         self._tell()
         return text
 
     async def steer(self, text: str) -> None:
-        """Say this, or the first prompt that waits, into the turn that runs; what became of it is told. Where
-        no turn takes it, it is said next.
+        """Send this, or the first waiting prompt, into the running turn, and report the outcome. If no turn
+        accepts it, it is sent next.
         """
         text = text or (self.queue.popleft() if self.queue else "")
         if text and not (self.state == "running" and await self._steer(text)):
@@ -202,7 +202,7 @@ class ChatConversation:
         return True
 
     async def cancel(self) -> None:
-        """Stop what runs; what waits goes on waiting until the person says so."""
+        """Stop the running turn; waiting prompts wait for the user."""
         if self.is_busy:
             self.is_held = bool(self.queue)
             await self._cancel()
@@ -228,7 +228,7 @@ class ChatConversation:
         self._become("idle")
 
     async def shell(self, line: str) -> None:
-        """Run a line of the person's own beside the conversation."""
+        """Run a command of the user beside the conversation."""
         if self.chat is None:
             return
         try:
@@ -247,7 +247,7 @@ class ChatConversation:
             self.transcript.touch(entry)
 
     async def earlier(self) -> bool:
-        """Bring an earlier page of the conversation; whether there was one."""
+        """Load an earlier page of the conversation; return whether there was one."""
         page = None if self.chat is None else await self.chat.earlier()
         if page is None:
             return False
@@ -303,6 +303,6 @@ class ChatConversation:
 
 
 def mentions(text: str) -> list[str]:
-    """The paths that a prompt names with `@`."""
+    """Return the paths with `@` in a prompt."""
     paths = (match[1] or match[2].rstrip(".,;:!?)") for match in _MENTION.finditer(text))
     return list(dict.fromkeys(path for path in paths if path))

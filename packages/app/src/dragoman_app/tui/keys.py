@@ -1,4 +1,4 @@
-"""Which key does what, and which commands have a name: one table, for the help, the palette and the page.
+"""Keys and commands: one table for the help, the palette and the page.
 
 `packages/app/tests/tui/test_keys.py` compares it with the bindings of the screens and with docs/chat.md.
 """
@@ -10,29 +10,29 @@ from typing import Final, NamedTuple
 
 
 class KeyRow(NamedTuple):
-    """A key, or some that do the same, and what they do."""
+    """A key, or some keys with the same action."""
 
     keys: str
-    """As a person reads them."""
+    """The keys as people write them."""
     does: str
     bound: str = ""
-    """As Textual calls them, with commas between; nothing for keys that a widget reads by itself."""
+    """The names in Textual, separated by commas; empty for keys that a widget reads by itself."""
 
 
 class KeySection(NamedTuple):
-    """Keys that hold in one place."""
+    """Keys for one place."""
 
     title: str
     rows: Sequence[KeyRow]
 
 
 class ChatCommand(NamedTuple):
-    """Something that the palette offers."""
+    """An item of the palette."""
 
     title: str
     detail: str
     action: str
-    """An action of Textual: `app.…`, or one of the conversation."""
+    """An action of Textual: `app.…`, or an action of the conversation."""
     key: str = ""
     needs_chat: bool = True
 
@@ -158,7 +158,7 @@ COMMANDS: Final[Sequence[ChatCommand]] = (
 
 
 def keys_markdown() -> str:
-    """The tables of docs/chat.md."""
+    """Return the tables of docs/chat.md."""
     return "\n".join(_tables())
 
 

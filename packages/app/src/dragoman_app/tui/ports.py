@@ -26,21 +26,21 @@ Value: TypeAlias = str | int | float | bool | list[str]
 
 
 class EndRequest(Protocol):
-    """Tells that the client is to end, from outside: by a signal, or because the terminal is gone."""
+    """Tells the client to end, from outside: by a signal, or because the terminal is gone."""
 
     @property
     def end_event(self) -> asyncio.Event:
-        """Set once it is to end."""
+        """Set when it must end."""
 
     def listen(self) -> None:
-        """From now on a signal wakes the loop that runs here."""
+        """Let signals wake the running loop from now on."""
 
     def hang_up(self) -> None:
-        """The terminal is gone. Any thread may call it."""
+        """Note that the terminal is gone. Any thread may call it."""
 
 
 class AgentChoice(Struct, frozen=True, kw_only=True):
-    """An agent that can be chosen by its name."""
+    """An agent that the user can choose by name."""
 
     name: str
     title: str = ""
@@ -49,57 +49,57 @@ class AgentChoice(Struct, frozen=True, kw_only=True):
 
 
 class ChatRequest(Struct, frozen=True, kw_only=True):
-    """A conversation that somebody wants."""
+    """A conversation to open."""
 
     agent: str
     cwd: str
     session: str | None = None
-    """A stored one: its id, or `last` for the latest of this agent in this folder."""
+    """A stored session: its id, or `last` for the latest of this agent in this folder."""
     source: str | None = None
-    """A stored one of another agent that goes on in a new one: its id."""
+    """The id of another agent's stored session to continue in a new one."""
     words: str = ""
-    """What to search for in it, once it is open."""
+    """Words to search for in it, after opening."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
     """A stored conversation."""
 
     request: ChatRequest | None
-    """How to open it; None if it cannot be."""
+    """How to open it; None if it can't be opened."""
     title: str
     agent: str
     cwd: str
     when: str
     excerpt: str = ""
-    """What was found in it, where something was looked for."""
+    """The matching text, after a search."""
 
 
 class BoardSession(Struct, frozen=True, kw_only=True):
-    """A session on the board, and how it gets on. Times are seconds since 1970."""
+    """A session on the board, with its progress. Times are seconds since 1970."""
 
     id: str
     request: ChatRequest | None
-    """How to open it; None if it cannot be."""
+    """How to open it; None if it can't be opened."""
     title: str
     agent: str
     cwd: str
     state: str
-    """`running`, `waiting`, `failed` or `archived`; any other word is for one that rests."""
+    """`running`, `waiting`, `failed` or `archived`; any other word means idle."""
     updated: float = 0.0
     turn_started: float | None = None
-    """While a turn runs, since when."""
+    """The start of the running turn."""
     line: str = ""
-    """The last line that was said in it."""
+    """Its last line of text."""
     cost: tuple[float, str] | None = None
     """An amount and its currency."""
     changes: str = ""
-    """What its last turn changed on disk, in a few words."""
+    """The changes of its last turn on disk, in a few words."""
     questions: int = 0
-    """Questions that wait for somebody, also those of its subagents."""
+    """Open questions, including those of its subagents."""
 
 
 class FileText(Struct, frozen=True, kw_only=True):
-    """A text file, or the lines of it that were wanted."""
+    """A text file, or some of its lines."""
 
     path: str
     text: str
@@ -107,37 +107,37 @@ class FileText(Struct, frozen=True, kw_only=True):
     """The number of its first line here."""
     is_whole: bool = True
     is_covered: bool = False
-    """Whether something that looks like a secret was covered."""
+    """Whether a possible secret was hidden."""
 
 
 class Caution(Struct, frozen=True, kw_only=True):
-    """Something that rules found risky."""
+    """A risk that rules found."""
 
     severity: str
-    """From `critical` to `info`; nothing for a remark, such as that nothing was judged."""
+    """From `critical` to `info`; empty for a remark, such as that no rule was applied."""
     text: str
 
 
 class PermissionQuestion(Struct, frozen=True, kw_only=True):
-    """A permission that is asked for. `text` is all of it, sanitized."""
+    """A permission request. `text` is the whole text, sanitized."""
 
     text: str
     why: str
     options: tuple[v1.PermissionOption, ...]
     cautions: Callable[[], Awaitable[Sequence[Caution]]] | None = None
-    """What is risky about it, as soon as that is known; asked for once, and nobody waits for it."""
+    """Its risks, when they are known; requested once, without waiting."""
 
 
 class BoardQuestion(Struct, frozen=True, kw_only=True):
-    """Something that a session on the board waits for."""
+    """An open question of a session on the board."""
 
     session_id: str
     """The session that asks: one of the board, or a subagent's."""
     request_id: str
     asked_at: float
-    """A session that is deleted and loaded again uses the ids of its requests anew, at another time."""
+    """The time of the question: a session that is deleted and loaded again reuses the ids of its requests."""
     permission: PermissionQuestion | None
-    """None for a form, which is filled in where the session is open."""
+    """None for a form, which is only filled in where the session is open."""
 
 
 class FormField(Struct, frozen=True, kw_only=True):
@@ -152,25 +152,25 @@ class FormField(Struct, frozen=True, kw_only=True):
     default: Value | None = None
     is_required: bool = False
     is_secret: bool = False
-    """Seems to ask for what a form must not."""
+    """Whether it seems to ask for a secret, which a form must not do."""
 
 
 class FieldRefused(LocalMistake):
-    """A value that a field does not take; says why."""
+    """A field refuses a value, with the reason."""
 
 
 class FormPrompt(Struct, frozen=True, kw_only=True):
-    """A question of an agent that wants more than a yes."""
+    """A question of an agent with fields."""
 
     agent: str
     message: str
     fields: Sequence[FormField] = ()
     url: str | None = None
-    """An address that the person is asked to open, in place of fields."""
+    """An address for the user to open, instead of fields."""
     cautions: Sequence[str] = ()
-    """What to look at before; ours."""
+    """Warnings before the answer; from us."""
     check: Callable[[str, Value], Awaitable[Value]]
-    """The value as it would be sent; raises `FieldRefused`."""
+    """Return the value as it would be sent; raises `FieldRefused`."""
 
 
 class FormAnswer(Struct, frozen=True, kw_only=True):
@@ -181,7 +181,7 @@ class FormAnswer(Struct, frozen=True, kw_only=True):
 
 
 class ChatEvent(Struct, frozen=True, kw_only=True):
-    """Something that happened to the agent, or to the way there.
+    """An event of the agent or of the connection.
 
     `away`: the connection is gone, and what is said waits; `unreached`: there was none yet; `back`: it goes
     on where it was.
@@ -202,20 +202,20 @@ class ChatEvent(Struct, frozen=True, kw_only=True):
     ]
     text: str
     detail: str = ""
-    """The last words of a dead agent."""
+    """The last output of a dead agent."""
     seconds: float = 0.0
-    """`away`, `unreached`: until the next attempt; `back`: how long it was away."""
+    """`away`, `unreached`: seconds until the next attempt; `back`: seconds of absence."""
 
 
 class UpdatesBehind(Struct, frozen=True, kw_only=True):
-    """What was said elsewhere and is not here yet."""
+    """Updates at the hub that are not here yet."""
 
     updates: int
     or_more: bool
 
 
 class ReviewedFile(Struct, frozen=True, kw_only=True):
-    """A file that is not as it was before the turn."""
+    """A file that changed during the turn."""
 
     path: str
     kind: str
@@ -226,106 +226,108 @@ class ReviewedFile(Struct, frozen=True, kw_only=True):
 
 
 class ChangeReview(Protocol):
-    """What a turn changed on disk."""
+    """The changes of a turn on disk."""
 
     @property
     def files(self) -> Sequence[ReviewedFile]: ...
     @property
     def notes(self) -> Sequence[str]: ...
     async def revert(self, path: str) -> None:
-        """Put one file back; raises `LocalMistake` with the reason if that is refused."""
+        """Revert one file; raises `LocalMistake` with the reason if that is refused."""
 
 
 class RewoundFile(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A file that would be put back, and the lines that this adds to it and removes."""
+    """A file to restore, with the numbers of added and removed lines."""
 
     path: str
     act: str
     """`restore`, `remove` or `change`."""
     is_persons: bool
-    """Whether a person changed it since, or nobody knows who: then it stays, unless it is named."""
+    """Whether the user or an unknown program changed it since: then it stays, unless it is chosen."""
     added: int
     removed: int
 
 
 class RewindPreview(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What going back to before a turn would change."""
+    """The changes of going back to before a turn."""
 
     turn: int
     is_busy: bool
-    """Whether a turn runs in the folder, so that nothing can be put back now."""
+    """Whether a turn runs in the folder, so that no file can be restored now."""
     files: list[RewoundFile]
     left: list[str]
-    """Files that differ and stay, because their content is not kept."""
+    """Files that differ but stay, because their content is not stored."""
     identity: str
-    """Names all of that."""
+    """An id of this preview."""
 
 
 class FileNotPutBack(Struct, frozen=True, kw_only=True):
-    """A file that could not be put back."""
+    """A file that could not be restored."""
 
     path: str
     why: str
 
 
 class RewindResult(Struct, frozen=True, kw_only=True):
-    """What was put back."""
+    """The restored files."""
 
     turn: int
-    """0 if a rewind was undone."""
+    """0 after undoing a rewind."""
     paths: list[str]
     failures: list[FileNotPutBack]
 
 
 class ChatRewinds(Protocol):
-    """The way back in the folder of a session. Each raises `DragomanError` with the reason."""
+    """Rewinds in the folder of a session. Each method raises `DragomanError` with the reason."""
 
     async def preview(self, turn: int | None) -> RewindPreview:
-        """What would change; without a number, before the last turn."""
+        """Return the changes; without a number, those of the last turn."""
 
     async def carry_out(self, preview: RewindPreview, also: Sequence[str]) -> RewindResult:
-        """Do what was shown, or nothing; of the files that a person changed since, only those of `also`."""
+        """Do exactly what the preview showed, or nothing; of files that the user changed since, restore only
+        those in `also`.
+        """
 
     async def undo(self) -> RewindResult:
-        """Take the last one back."""
+        """Undo the last rewind."""
 
 
 class ChatUser(Protocol):
-    """Whoever sits at the terminal. Cancelling what is awaited takes the question back."""
+    """The user at the terminal. Cancelling the awaiting task withdraws the question."""
 
     async def ask(self, question: PermissionQuestion) -> str | None:
-        """The id of the chosen option; None if nothing was chosen."""
+        """Ask the user; return the id of the chosen option, or None."""
 
     async def fill(self, form: FormPrompt) -> FormAnswer: ...
 
 
 class ChatHost(Protocol):
-    """The application around a conversation. It hears when nobody would notice a pause of the process."""
+    """The application around a conversation. These calls come when a pause of the process does no harm."""
 
     def before_opening(self) -> None:
         """A conversation is about to be opened, perhaps with all of its history."""
 
     def after_opening(self) -> None:
-        """The conversation is open, or cannot be opened."""
+        """The conversation is open, or opening it failed."""
 
     def after_turn(self) -> None:
-        """A turn is over, and nobody waits for anything."""
+        """A turn is over, and no caller waits."""
 
     def fail(self, error: BaseException) -> None:
-        """A mistake of ours: the application ends and reports it."""
+        """Handle a bug of ours: the application ends and reports it."""
 
 
 class ChatListener(Protocol):
-    """Whoever looks at a conversation. No method may wait."""
+    """Receives the events of a conversation. No method may wait."""
 
     def on_update(self, update: v1.SessionUpdate | Unknown) -> None: ...
     def on_chat_event(self, event: ChatEvent) -> None: ...
     def on_subagents(self, tree: str) -> None:
-        """Who works for whom, a line each, as it stands now."""
+        """The current subagents, one per line."""
 
 
 class Shell(CommandOutput, Protocol):
-    """A command of the person, running or not."""
+    """A command of the user, running or ended."""
 
     async def wait(self) -> None: ...
     async def kill(self) -> None: ...
@@ -336,7 +338,7 @@ class ChatSession(Protocol):
 
     @property
     def agent(self) -> str:
-        """What it is called here."""
+        """The agent's name here."""
 
     @property
     def cwd(self) -> str: ...
@@ -346,7 +348,7 @@ class ChatSession(Protocol):
 
     @property
     def sandbox(self) -> str:
-        """The sandbox around the agent, as far as it is ours; `off` if there is none."""
+        """Our sandbox around the agent; `off` if there is none."""
 
     @property
     def modes(self) -> v1.SessionModeState | None: ...
@@ -354,57 +356,59 @@ class ChatSession(Protocol):
     def options(self) -> Sequence[v1.SessionConfigOption]: ...
     @property
     def request(self) -> ChatRequest:
-        """How to come back to it."""
+        """The request that opens it again."""
 
     def turn(self, blocks: Sequence[v1.ContentBlock]) -> Awaitable[TurnResult]:
-        """One turn; what is said in it goes to the listener."""
+        """Run one turn; its updates go to the listener."""
 
     async def steer(self, blocks: Sequence[v1.ContentBlock]) -> SteerOutcome:
-        """Say something while the turn runs; what becomes of it. Raises `LocalMistake` if none runs."""
+        """Send a message while the turn runs; return its outcome. Raises `LocalMistake` if no turn runs."""
 
     async def cancel(self) -> None: ...
     async def set_mode(self, mode_id: str) -> None: ...
     async def set_option(self, option_id: str, value: str | bool) -> None: ...
     async def restart(self) -> None:
-        """Start a dead agent again, now, and bring the session back."""
+        """Restart a dead agent now, and restore the session."""
 
     async def earlier(self) -> Transcript | None:
-        """What was said before all that was shown, a page at a time; None if there is no more."""
+        """Return the page of messages before all shown ones; None if there is no more."""
 
     @property
     def behind(self) -> UpdatesBehind | None:
-        """How far we are behind the agent after we were away; None if we are not."""
+        """Return how many updates are missing after a lost connection; None if none are."""
 
     def terminal(self, terminal_id: str) -> CommandOutput | None:
-        """A command that the agent runs here."""
+        """Return a command that the agent runs here."""
 
     def shell(self, line: str) -> Shell:
-        """Run a line of the person's own; raises `LocalMistake` where that cannot be."""
+        """Run a command of the user; raises `LocalMistake` where that is impossible."""
 
     async def files(self, query: str) -> Sequence[str]:
-        """Paths in the folder that fit a few letters, the best first."""
+        """Return paths in the folder that match a few letters, the best first."""
 
     async def read_file(self, path: str, line: int = 0) -> FileText:
-        """A text file of the session, or what stands around a line of a large one. Raises `DragomanError`."""
+        """Return a text file of the session, or the lines around one of a large file.
+        Raises `DragomanError`.
+        """
 
     async def set_title(self, title: str) -> None:
-        """Raises `DragomanError` where nobody keeps titles."""
+        """Set the title. Raises `DragomanError` if titles are not stored."""
 
     async def archive(self) -> None:
-        """Put the session into the archive. Raises `DragomanError` where there is none."""
+        """Archive the session. Raises `DragomanError` if there is no archive."""
 
     async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
-        """Files that a prompt names, as far as they exist, in a form that the agent takes."""
+        """Return the existing files that a prompt names, in a form that the agent accepts."""
 
     async def look(self) -> None:
-        """A turn is about to begin: remember how the folder is."""
+        """Remember the state of the folder before a turn."""
 
     async def review(self) -> ChangeReview | None:
-        """What the turn has changed; None if nobody can say, or nothing has."""
+        """Return the changes of the turn; None if unknown, or if there are none."""
 
     @property
     def rewinds(self) -> ChatRewinds:
-        """The way back. Raises `LocalMistake` if files of this session are not kept."""
+        """Return the rewinds. Raises `LocalMistake` if the files of this session are not stored."""
 
 
 class SessionBoard(Protocol):
@@ -414,28 +418,28 @@ class SessionBoard(Protocol):
     def sessions(self) -> Sequence[BoardSession]: ...
     @property
     def trouble(self) -> str:
-        """Why what is shown may be old; nothing if it is not."""
+        """The reason why the shown sessions may be out of date; empty if they are current."""
 
     @property
     def can_archive(self) -> bool: ...
     def show_archived(self, on: bool) -> None:
-        """Whether `sessions` has archived ones as well, from the next time that they are listed."""
+        """Include archived sessions in `sessions` from the next listing on."""
 
     def question(self, session_id: str) -> BoardQuestion | None:
-        """What this session has waited for longest."""
+        """Return the oldest open question of this session."""
 
     async def answer(self, question: BoardQuestion, option_id: str) -> bool:
-        """Answer it; False if somebody was faster. Raises `DragomanError`."""
+        """Answer a question; False if another answer was faster. Raises `DragomanError`."""
 
     async def set_title(self, session_id: str, title: str) -> None:
-        """Raises `DragomanError`."""
+        """Set the title. Raises `DragomanError`."""
 
     async def archive(self, session_id: str, *, on: bool) -> None:
-        """Put it into the archive, or take it out. Raises `DragomanError`."""
+        """Archive a session or restore it. Raises `DragomanError`."""
 
 
 class ChatBackend(Protocol):
-    """Where conversations are opened."""
+    """Opens conversations."""
 
     @property
     def cwd(self) -> str: ...
@@ -443,13 +447,15 @@ class ChatBackend(Protocol):
     def open(
         self, request: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AbstractAsyncContextManager[ChatSession]:
-        """A conversation for the length of an `async with`; raises `DragomanError`."""
+        """Open a conversation for the length of an `async with`; raises `DragomanError`."""
 
     async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
-        """How to go on with a conversation with another agent; raises `DragomanError`."""
+        """Return the request that continues a conversation with another agent; raises `DragomanError`."""
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
-        """Stored conversations, the latest first; with words, those in which they were said."""
+        """Return stored conversations, the latest first; with words, only those that contain them."""
 
     def board(self, on_change: Callable[[], None]) -> AbstractAsyncContextManager[SessionBoard]:
-        """All sessions, for the length of an `async with`. `on_change` is called whenever one moved."""
+        """Return all sessions for the length of an `async with`. `on_change` is called
+        when one has changed.
+        """

@@ -1,4 +1,4 @@
-"""Asks the person at the terminal with dialogs: one question at a time, the others wait.
+"""Asks the user at the terminal with dialogs: one question at a time, the others wait.
 
 A question whose turn was cancelled is taken back, and its dialog closes.
 """
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ScreenUser:
-    """A `Person`."""
+    """Implements `ChatUser`."""
 
     def __init__(self, app: App[Any], typed_at: Callable[[], float]) -> None:
         self._app = app

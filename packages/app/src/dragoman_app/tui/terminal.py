@@ -1,4 +1,4 @@
-"""The terminal that the client draws on, and its end: a window that is closed, a connection that is cut.
+"""The terminal of the client, and its end: a closed window, a cut connection.
 
 Textual's driver expects its terminal to be there. Once it is gone, its output thread dies of the first write,
 the event loop waits for that thread for good, and its input thread reads the end of the input again and
@@ -17,14 +17,14 @@ from typing import IO, Any, Protocol, cast
 from textual.drivers.linux_driver import LinuxDriver
 
 LEAVE_MODES = b"\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?1049l\x1b[?25h"
-"""Undoes what the driver did: keyboard, mouse, paste, focus, line wrap, the other screen, the cursor."""
+"""Undoes the driver's modes: keyboard, mouse, paste, focus, line wrap, the other screen, the cursor."""
 
 LAST_WRITE = 0.2
-"""Seconds that a terminal gets to take them when the process ends on the spot: it may never read again."""
+"""The seconds for writing them when the process ends at once: the terminal may never read again."""
 
 
 class HangupListener(Protocol):
-    """The application."""
+    """Receives the end of the terminal; the application implements it."""
 
     def on_hangup(self) -> None:
         """The terminal is gone. Called once, in a thread."""
@@ -52,7 +52,7 @@ class TerminalDriver(LinuxDriver):
             cast("HangupListener", self._app).on_hangup()
 
     def give_back(self) -> None:
-        """Leave the terminal as it was found, for a process that ends on the spot. Waits for nobody."""
+        """Restore the terminal, for a process that ends at once. Does not wait."""
         if self.attrs_before is not None:
             try:
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
@@ -86,7 +86,7 @@ class _Droppable:
 
 
 def wait_for_hangup(fd: int) -> bool:
-    """Wait until the terminal is gone. False if this system cannot wait for that; SIGHUP tells there."""
+    """Wait until the terminal is gone. False if this system can't wait for that; there SIGHUP reports it."""
     watch = select.poll()
     watch.register(fd, 0)  # a hangup is reported without being asked for
     try:

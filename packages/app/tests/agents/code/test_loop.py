@@ -149,15 +149,12 @@ async def test_what_was_said_before_a_cancel_is_remembered(tmp_path: Path) -> No
 @APIS
 async def test_a_cancel_ends_a_command_with_its_whole_tree(api: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pids")
-    script = [turn(call("run", command="sleep 60 & echo $$ $! > pids; wait")), turn("Fine.")]
+    script = [turn(call("run", command="sleep 3600 & echo $$ $! > pids; wait")), turn("Fine.")]
     async with coding(script, tmp_path, api=api, mode="full") as coder:
         running = asyncio.ensure_future(coder.prompt("Wait"))
         pids = (await asyncio.to_thread((tmp_path / "pids").read_text)).split()
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
         await coder.session.cancel()
-        stop, updates = await running
-        assert loop.time() - begun < 20  # of the minute that the command takes
+        stop, updates = await running  # the command takes an hour
         assert stop == "cancelled"
         assert status(next(iter(calls(updates).values()))) == "failed"
         assert len(pids) == 2

@@ -293,7 +293,7 @@ async def test_no_secret_leaves_in_any_request(folder: Path) -> None:
     pem = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n{body[::-1]}\n-----END RSA PRIVATE KEY-----"
     (folder / "conf.py").write_text(f'TOKEN = "{KEY}"\n\n\ndef token(seen=[]):\n    return TOKEN\n')
     (folder / "pair.py").write_text(
-        f'PEM = """{pem}"""\nTOKEN = "{KEY}"  # dragoman: ignore[secrets/github-token] known\n'
+        f'PEM = """{pem}"""\nTOKEN = "{KEY}"  # dragoman: ignore[secrets/hardcoded] known\n'
     )
     (folder / ".env").write_text("PASSWORD=hunter2-not-random\n")
     bug = BUG | {"path": "conf.py", "evidence": "return TOKEN"}

@@ -8,13 +8,16 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from dragoman.schema.v1 import Diff
 from dragoman.testing.models import ModelTurn, ScriptedModel, call, scripted_model, turn
+from dragoman_app.agents.code.permission import SessionGrants
 from dragoman_app.agents.review import project_tests
-from dragoman_app.agents.review.project_tests import find_suite
+from dragoman_app.agents.review.project_tests import ProjectTests, SuiteCommand, find_suite
 from tests.agents.review.ground import Editor, Told, say
 from tests.agents.review.model_ground import BUG, OTHER, make_shop, model_reviewer, verdict
 from tests.every import every
@@ -170,6 +173,25 @@ async def test_the_model_can_run_the_tests_as_a_tool(folder: Path, copies: Path)
     assert result.text.startswith("pytest: passed\n")
     assert "2 passed" in result.text
     assert told.ends["Run pytest in a copy of the project"] == "completed"
+
+
+async def test_a_cancel_while_the_folder_of_the_copy_is_made_leaves_nothing(
+    folder: Path, copies: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn: Any = SimpleNamespace(session=SimpleNamespace(cwd=str(folder)))
+    meter: Any = SimpleNamespace(seconds_left=lambda: 60.0)
+    suite = ProjectTests(turn, SuiteCommand("sh", ("sh",)), SessionGrants(), meter)
+    running = asyncio.ensure_future(suite._run_copy({}))
+    loop, make = asyncio.get_running_loop(), tempfile.mkdtemp
+
+    def make_and_cancel(**options: Any) -> str:
+        loop.call_soon_threadsafe(running.cancel)
+        return make(**options)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_and_cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert os.listdir(copies) == []
 
 
 async def test_a_cancel_ends_the_tests_and_removes_the_copy(folder: Path, copies: Path) -> None:

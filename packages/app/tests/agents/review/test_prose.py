@@ -62,7 +62,7 @@ async def test_no_secret_and_no_line_far_from_a_finding_is_sent(folder: Path) ->
 
 
 async def test_a_secret_that_is_not_reported_is_not_sent_either(folder: Path) -> None:
-    silenced = f'TOKEN = "{KEY}"  # dragoman: ignore[secrets/github-token, secrets/assigned] it is known'
+    silenced = f'TOKEN = "{KEY}"  # dragoman: ignore[secrets/hardcoded] it is known'
     (folder / "config.py").write_text(f"{silenced}\n\n\ndef tokens(seen=[]):\n    return seen\n")
     async with scripted_model([turn("Yes.")]) as model, explained(folder, model) as session:
         await say(session, "review config.py")

@@ -1,5 +1,5 @@
-"""One connection to an agent under examination: frames are written by hand, and all lines are recorded but
-not judged.
+"""One connection to an agent under test: frames are written by hand, and all lines are recorded but not
+judged.
 
 Stretches get names: from a request to its answer, or from one moment to another. Whoever plays a scene waits
 with a deadline: an agent that says nothing raises `Silence`, an agent that has ended `AgentGone`. Both end
@@ -23,16 +23,16 @@ from dragoman_check.recording import Direction, Frame, Recording, Stretch
 
 PATIENCE = 30.0
 SHORT = 3.0
-"""The least number of seconds for an answer that any agent gives at once, if it gives one at all; one with
-more patience waits a tenth of it.
+"""The least seconds for an answer that any agent gives at once, if at all; with more
+patience, a tenth of it.
 """
 
 PAUSE = 0.3
-"""Seconds that are waited with an agent that does not answer requests it does not know."""
+"""The seconds to wait with an agent that does not answer unknown requests."""
 
 MOST_FRAMES = 200_000
 MOST_BYTES = 256 * 1024 * 1024
-"""An agent that says more than this on one connection never stops by itself."""
+"""The bytes on one connection after which an agent counts as endless."""
 
 
 Reply: TypeAlias = Callable[[Frame, JsonObject], None]
@@ -59,11 +59,13 @@ class AnswerSource(Protocol):
     """Plays the client: answers the agent's requests."""
 
     def answer(self, frame: Frame, reply: Reply) -> JsonObject | None:
-        """`{"result": …}` or `{"error": …}`; None if the answer comes later, through `reply`, or never."""
+        """Return `{"result": …}` or `{"error": …}`; None if the answer comes later, through `reply`, or
+        never.
+        """
 
 
 class AgentConnection:
-    """`async with Connection(command, editor) as agent:`; leaving it ends the agent."""
+    """Use `async with Connection(command, editor) as agent:`; leaving it ends the agent."""
 
     def __init__(
         self,
@@ -131,7 +133,7 @@ class AgentConnection:
     # To the agent.
 
     def send(self, message: Mapping[str, Json] | bytes) -> None:
-        """A message, or bytes as they are; bytes without a newline are half a line."""
+        """Send a message, or bytes unchanged; bytes without a newline are half a line."""
         block = message if isinstance(message, bytes) else msgspec.json.encode(message) + b"\n"
         for line in block.split(b"\n"):
             if line.strip():
@@ -139,14 +141,14 @@ class AgentConnection:
         self.put(block)
 
     def put(self, block: bytes) -> None:
-        """Bytes that are not written down."""
+        """Send bytes that are not recorded."""
         try:
             self.child.write(block)
         except LinkClosed as error:
             raise AgentGone(str(error)) from None
 
     def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
-        """A request, not waited for; gives its id."""
+        """Send a request without waiting; return its id."""
         self._ids += 1
         frame_id = self._ids if request_id is None else request_id
         frame = {"jsonrpc": "2.0", "id": frame_id, "method": method}
@@ -166,7 +168,7 @@ class AgentConnection:
         request_id: object = None,
         seconds: float = 0,
     ) -> Frame:
-        """A request and its answer. A `name` marks the stretch, also if no answer comes."""
+        """Send a request and return its answer. A `name` marks the stretch, even without an answer."""
         first = len(self.recording.frames)
         frame_id = self.begin(method, params, request_id=request_id)
         try:
@@ -176,7 +178,7 @@ class AgentConnection:
                 self.mark(name, first)
 
     def reply(self, frame: Frame, answer: JsonObject) -> None:
-        """The answer to a request of the agent."""
+        """Answer a request of the agent."""
         try:
             self.send({"jsonrpc": "2.0", "id": frame.message["id"], **answer})
         except AgentGone:
@@ -185,7 +187,7 @@ class AgentConnection:
     # From the agent.
 
     async def answer(self, request_id: object, *, seconds: float = 0, since: int = 0) -> Frame:
-        """The answer under an id, now or earlier."""
+        """Return the answer with an id, now or earlier."""
 
         def is_it(frame: Frame) -> bool:
             if not frame.is_answer or frame.direction != "to_client":
@@ -218,7 +220,7 @@ class AgentConnection:
         )
 
     async def until(self, matches: Callable[[Frame], bool], *, seconds: float = 0, since: int = 0) -> Frame:
-        """The first frame since a moment that is wanted; waits for it."""
+        """Wait for the first matching frame since a position, and return it."""
         at = since
         # One that has not said anything yet may still be starting, which takes some of them long.
         limit = seconds if seconds and self._received_bytes else self.patience
@@ -237,9 +239,7 @@ class AgentConnection:
             raise Silence(f"nothing came within {limit:g} s") from None
 
     async def quiet(self) -> None:
-        """Until the agent has dealt with everything that was sent: it answers in order, or says nothing for a
-        moment.
-        """
+        """Wait until the agent has handled all messages: it answers in order, or is silent for a moment."""
         seconds = PAUSE if self._listens is False else self.brief
         try:
             await self.call("_dragoman/are_you_there", {}, seconds=seconds)
@@ -251,17 +251,17 @@ class AgentConnection:
             self._listens = True
 
     async def close_input(self) -> int | None:
-        """The end of its input; its exit status if it ends in time, None if not."""
+        """Close its input; return its exit status if it ends in time, None if not."""
         await self.child.close_input()
         return self.child.tree.returncode if await self.child.tree.wait(2 * self.brief) else None
 
     def mark(self, name: str, first: int) -> None:
-        """Name the stretch from there to here."""
+        """Name the stretch from a position to here."""
         self.recording.marks.append(Stretch(name, first, len(self.recording.frames)))
 
     @property
     def position(self) -> int:
-        """This moment, for `mark`."""
+        """The current position, for `mark`."""
         return len(self.recording.frames)
 
     def record_line(self, direction: Direction, line: bytes) -> Frame:

@@ -16,13 +16,13 @@ from dragoman_check.recording import Frame
 CLIENT = {"name": "dragoman-check", "title": "Dragoman's examiner", "version": "1"}
 
 STARTED = 1.0
-"""Seconds after which a turn that says nothing is taken to be under way."""
+"""The seconds after which a silent turn counts as running."""
 
 LATE = 10.0
-"""Seconds in which any agent ends a turn that was cancelled: no tool needs longer to be stopped."""
+"""The seconds in which any agent ends a cancelled turn: no tool needs longer to stop."""
 
 SLOW = frozenset({ASK, READ, WRITE, "terminal/wait_for_exit", "terminal/create", "elicitation/create"})
-"""What is not answered to make a turn last: no clock decides then."""
+"""Requests left unanswered to make a turn last, so that no clock decides."""
 
 
 class RequestRefused(Silence):
@@ -39,10 +39,10 @@ class AgentDriver(AgentConnection):
 
     editor: Editor
     version = 1
-    """Of the protocol."""
+    """The version of the protocol."""
 
     async def open(self, capabilities: object = None, *, name: str = "initialize") -> Json:
-        """Introduce a client; the agent's answer to it."""
+        """Initialize as a client; return the agent's answer."""
         params = initialize_params(self.version, {} if capabilities is None else capabilities)
         return _result("initialize", await self.call("initialize", params, name=name))
 
@@ -51,7 +51,7 @@ class AgentDriver(AgentConnection):
         await self.call(name, {"methodId": method}, name="login")
 
     async def new(self, folder: Path | str, *, name: str = "new", **more: object) -> str:
-        """A session in a folder; its id."""
+        """Open a session in a folder; return its id."""
         result = await self.new_result(folder, name=name, **more)
         return str(result.get("sessionId"))
 
@@ -69,7 +69,7 @@ class AgentDriver(AgentConnection):
                 self.mark(name, first)
 
     async def finish(self, running: object, session: str, *, since: int) -> Frame:
-        """The end of a turn, which is cancelled if it takes too long."""
+        """Return the end of a turn, which is cancelled if it takes too long."""
         try:
             return await self.end(running, session, since=since)
         except Silence:
@@ -81,7 +81,7 @@ class AgentDriver(AgentConnection):
             raise
 
     async def end(self, running: object, session: str, *, since: int, seconds: float = 0) -> Frame:
-        """The frame that ends a turn: the answer to its prompt, or in the second version the news that the
+        """Return the frame that ends a turn: the answer to its prompt, or in version 2 the update that the
         session is idle.
         """
         answer = await self.answer(running, since=since, seconds=seconds)
@@ -93,7 +93,7 @@ class AgentDriver(AgentConnection):
         return self.begin("session/prompt", prompt_params(session, *blocks), request_id=request_id)
 
     async def under_way(self, running: object, session: str, *, since: int) -> bool:
-        """Wait until a turn has sent something, or a moment has passed; False if it is over."""
+        """Wait until a turn has sent a message, or a moment has passed; False if it is over."""
 
         def is_sign_of_life(frame: Frame) -> bool:
             mine = frame.direction == "to_client" and frame.number > since
@@ -107,7 +107,7 @@ class AgentDriver(AgentConnection):
         return not self.is_over(running, session, since=since)
 
     async def until_held(self, running: object, session: str, *, since: int, count: int = 1) -> bool:
-        """Wait until the editor delays an answer that a turn waits for; False if the turn ends first."""
+        """Wait until the editor delays an answer for which a turn waits; False if the turn ends first."""
 
         def is_there() -> bool:
             requests = [
@@ -140,7 +140,7 @@ class AgentDriver(AgentConnection):
 
 
 def initialize_params(version: int, capabilities: Json) -> JsonObject:
-    """The params of initialize. What a client of the second version cannot offer is left out."""
+    """Return the params of initialize. Capabilities that version 2 lacks are left out."""
     if version == 1:
         return {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": CLIENT}
     offers = {"elicitation": capabilities["elicitation"]} if "elicitation" in capabilities else {}

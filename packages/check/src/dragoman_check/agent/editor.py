@@ -1,4 +1,4 @@
-"""The client's side of an examination: files, terminals and answers to questions, as a scene needs them.
+"""The client's side of a test: files, terminals and answers to questions, as a scene needs them.
 
 Files are on the disk, with unsaved texts above them; only those in the lent folder can be seen. Commands of
 terminals really run. What a scene holds back is answered when the scene says so.
@@ -29,10 +29,10 @@ EVERYTHING: JsonObject = {
     "session": {"notices": {}, "compaction": {}, "configOptions": {"boolean": {}}},
     "elicitation": {"form": {}, "url": {}},
 }
-"""What a client offers that offers everything."""
+"""All capabilities of a client."""
 
 REFUSALS = ("reject_once", "cancelled", "unknown option", "unknown outcome", "error")
-"""All the ways not to say yes to a question for permission."""
+"""All ways to refuse a permission request."""
 
 
 class Editor:
@@ -214,7 +214,7 @@ def _error(code: int, message: str) -> JsonObject:
 # examination of a connection ends is ended with it.
 
 MOST = 1_000_000
-"""Bytes of output that are kept of a terminal whose maker named no limit."""
+"""The most bytes of output to keep of a terminal without a limit."""
 
 SIGNALS = {-2: "SIGINT", -9: "SIGKILL", -15: "SIGTERM"}
 
@@ -278,7 +278,7 @@ class LentTerminal:
         return result if self.status is None else {**result, "exitStatus": self.status}
 
     async def wait(self) -> None:
-        """Until it has ended."""
+        """Wait until it has ended."""
         await self._over.wait()
 
     def kill(self) -> None:
@@ -297,7 +297,7 @@ class LentTerminal:
 
 
 def open_terminal(params: JsonObject, folder: str) -> LentTerminal | None:
-    """None if the command cannot be started."""
+    """Start a command; None if that fails."""
     try:
         return LentTerminal(params, folder)
     except (SpawnFailed, OSError, ValueError):

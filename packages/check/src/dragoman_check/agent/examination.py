@@ -1,4 +1,4 @@
-"""Examines a live agent: a connection that records every line, a simulated editor, and scenes.
+"""Tests a live agent: a connection that records every line, a simulated editor, and scenes.
 
 A scene makes an agent show what it does. It names the stretches in which something was tried (marks), writes
 down what was seen beside the wire (facts), and judges nothing. Facts of every recording:
@@ -40,20 +40,18 @@ from dragoman_check.recording import Recording
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
-"""Hears the name of a scene that begins, how many were begun before it, and how many there are."""
+"""Called with the name of a scene that begins, the number of earlier ones, and the number of all."""
 
 
 class Examination(Struct, kw_only=True):
-    """The recordings of an examination, and the reason if some are missing."""
+    """The recordings of a test run, and the reason if some are missing."""
 
     recordings: list[Recording] = []
     profile: AgentProfile
     failure: str = ""
-    """Why it could not be examined at all; empty if it could."""
+    """The reason why no test was possible; empty if it was."""
     is_interrupted: bool = False
-    """Whether it was stopped early. Scenes that were being played then are left out: what an agent would have
-    done in them is not known.
-    """
+    """Whether it was stopped early. Unfinished scenes are left out: their result is unknown."""
     seconds: float = 0.0
 
 
@@ -64,7 +62,7 @@ async def examine(
     scenes: Collection[str] | None = None,
     stop: asyncio.Event | None = None,
 ) -> Examination:
-    """Examine an agent, in all scenes or in those of these names, until `stop` is set."""
+    """Test an agent, in all scenes or in those with these names, until `stop` is set."""
     began, stage = time.monotonic(), Stage(settings)
     try:
         failure = await run_until_stopped(stop, _play(stage, progress or _ignore_progress, scenes))

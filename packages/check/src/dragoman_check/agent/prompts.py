@@ -31,14 +31,14 @@ KNOWN = (
     "mcp",
     "elicit",
 )
-"""The triggers that scenes know. Others are said once, each for itself."""
+"""The triggers of scenes. Others are sent once, each separately."""
 
 WORD = "kingfisher"
-"""What an agent is asked to remember, unless its section names a `word` of its own."""
+"""The word that an agent must remember, unless its section has its own `word`."""
 
 
 class BadPrompts(LocalMistake):
-    """A catalogue that makes no sense."""
+    """An invalid catalogue."""
 
 
 class ExaminationPrompts:
@@ -50,11 +50,11 @@ class ExaminationPrompts:
 
     @property
     def extra(self) -> list[str]:
-        """Triggers that no scene knows, in the order of the catalogue."""
+        """Triggers without a scene, in the order of the catalogue."""
         return [name for name in self._texts if name not in KNOWN]
 
     def text(self, trigger: str, **places: object) -> str:
-        """With its places filled in; empty if there is none."""
+        """Return the text with its places filled in; empty if there is none."""
         text = self._texts.get(trigger, "")
         for name, value in {**places, "word": self.word}.items():
             text = text.replace(f"{{{name}}}", str(value))
@@ -72,11 +72,11 @@ class PromptCatalogue:
         self._agents = {name: _texts(part, name) for name, part in _table(tree.get("agents", {})).items()}
 
     def of(self, agent: str) -> ExaminationPrompts:
-        """For the agent that calls itself so."""
+        """Return the texts for the agent with this name."""
         return ExaminationPrompts({**self._default, **self._agents.get(agent, {})})
 
     def over(self, fallback: PromptCatalogue) -> PromptCatalogue:
-        """This one where it says something, the other one where it does not."""
+        """Return this catalogue, completed by the other one."""
         names = self._agents.keys() | fallback._agents.keys()
         return PromptCatalogue(
             {
@@ -94,7 +94,7 @@ def packaged_prompts() -> PromptCatalogue:
 
 
 def read_prompts(path: str | os.PathLike[str] | None) -> PromptCatalogue:
-    """A file over the packaged catalogue. Raises `OSError`, and `BadPrompts` for what is not a catalogue."""
+    """Read a file over the packaged catalogue. Raises `OSError`, and `BadPrompts` for an invalid one."""
     if path is None:
         return packaged_prompts()
     try:

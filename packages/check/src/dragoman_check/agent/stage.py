@@ -27,13 +27,13 @@ from dragoman_check.agent.prompts import ExaminationPrompts, PromptCatalogue, pa
 from dragoman_check.recording import Recording
 
 APP = "import os\n\n\ndef greet(name):\n    return 'Hello ' + name\n"
-"""A file to work on. Its first line is not needed: something to mend."""
+"""A file to work on. Its first line is superfluous, so that there is something to fix."""
 
 PLAYED: ContextVar[str] = ContextVar("played", default="")
-"""The name of the scene that is being played; a scene may make recordings of several names."""
+"""The name of the scene in progress; a scene may make recordings with several names."""
 
 DEATHS = 12
-"""How many connections one list of steps may cost; an agent that dies more often has shown enough."""
+"""The connections that one list of steps may use up; an agent that crashes more often has shown enough."""
 
 
 class ExaminationSettings(Struct, frozen=True, kw_only=True):
@@ -41,17 +41,17 @@ class ExaminationSettings(Struct, frozen=True, kw_only=True):
 
     command: Sequence[str]
     cwd: str
-    """Where the agent's process is started. Sessions are in folders of our own."""
+    """The start folder of the agent's process. Sessions use our own folders."""
     patience: float = PATIENCE
     seed: int = 0
     jobs: int = 2
     catalogue: PromptCatalogue | None = None
     protocol: int = 0
-    """The version to ask for; 0: the first, and the second of those who speak only that."""
+    """The version to request; 0: the first, and the second for agents with only that."""
     login: str = ""
-    """A login method that is used on every connection."""
+    """A login method for every connection."""
     clock: Callable[[], float] = time.time
-    """Gives the times of frames; rules that judge by time are silent where all are whole seconds."""
+    """Returns the times of frames; rules about time are skipped if all are whole seconds."""
 
 
 _SECOND: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -78,14 +78,14 @@ class AgentProfile(Struct, kw_only=True):
     setup: JsonObject = {}
     """Its answer to the first session/new."""
     blocked_by: str = ""
-    """What it refuses until somebody has logged in; empty if nothing."""
+    """The request that it refuses without a login; empty if there is none."""
 
     @property
     def name(self) -> str:
         return str(self.info.get("name", ""))
 
     def has(self, *path: str) -> bool:
-        """Whether it advertised a capability, by its name in the first version: an object or true."""
+        """Whether it advertised a capability, by its name in version 1: an object or true."""
         tree: Json = self.can
         for name in path if self.version == 1 else _SECOND.get(path, ("no", "such")):
             tree = tree.get(name) if isinstance(tree, dict) else None
@@ -93,7 +93,7 @@ class AgentProfile(Struct, kw_only=True):
 
 
 class Stage:
-    """One agent under examination."""
+    """One agent under test."""
 
     def __init__(self, settings: ExaminationSettings) -> None:
         self.settings = settings
@@ -110,8 +110,8 @@ class Stage:
         return self._catalogue.of(self.profile.name)
 
     def say(self, trigger: str, folder: Path) -> str:
-        """The prompt that makes the agent do a thing in a folder; empty if nothing is known to, except that
-        there is always something to say.
+        """Return the prompt that makes the agent do a thing in a folder; empty if none is known, though there
+        is always some prompt.
         """
         text = self.prompts.text(
             trigger,
@@ -123,7 +123,7 @@ class Stage:
         return text or ("hello" if trigger in ("hello", "slow") else "")
 
     def project(self, name: str) -> Path:
-        """A folder with something to work on, that no other scene uses."""
+        """Return a folder with something to work on, which no other scene uses."""
         self._folders += 1
         folder = self.folder / f"{self._folders}-{name}"
         folder.mkdir()
@@ -133,7 +133,7 @@ class Stage:
 
     @asynccontextmanager
     async def talk(self, scene: str, *, folder: Path | None = None) -> AsyncIterator[AgentDriver]:
-        """A new process without any message yet; its recording is kept whatever happens."""
+        """Start a new process without any message; its recording is always kept."""
         talk = AgentDriver(
             self.settings.command,
             Editor(folder or self.folder),
@@ -166,7 +166,7 @@ class Stage:
     async def open_talk(
         self, scene: str, capabilities: object = None, *, folder: Path | None = None
     ) -> AsyncIterator[AgentDriver]:
-        """The same, with a client introduced and logged in."""
+        """Do the same with `initialize` and a login."""
         async with self.talk(scene, folder=folder) as talk:
             await talk.open(capabilities)
             if self.settings.login:
@@ -176,8 +176,8 @@ class Stage:
     async def survive(
         self, scene: str, steps: Iterable[SceneStep], *, begin: Callable[[AgentDriver], Awaitable[None]]
     ) -> None:
-        """Play steps on one connection. A step that ends the agent, or silences it, ends only itself: what
-        is left is played on another connection.
+        """Play steps on one connection. A step that ends the agent, or silences it, ends only itself: the
+        others are played on another connection.
         """
         remaining = list(steps)
         for _ in range(DEATHS):

@@ -27,7 +27,7 @@ from dragoman_check.client.profiles import (
 from dragoman_check.recording import Frame
 
 CURSOR = "page 2/\u00e9 \u2713=="
-"""Opaque: whoever parses or changes it is found out."""
+"""Opaque, so that a client which parses or changes it is found."""
 
 COMMANDS = [
     {"name": "hold", "description": "Ask for two permissions at once, and wait to be cancelled"},
@@ -39,7 +39,7 @@ Answer = JsonObject
 
 
 class StandInSession(Struct):
-    """One session, as far as the stand-in knows it."""
+    """One session of the stand-in."""
 
     id: str
     folder: str
@@ -81,7 +81,7 @@ class StandInAnswers:
         return error(-32601, "Method not found") if method is None else method(frame.params)
 
     def after(self, frame: Frame, answer: Answer) -> None:
-        """Messages of an agent after its answer."""
+        """Send an agent's messages after its answer."""
         if frame.method in ("session/new", "session/load", "session/resume") and "result" in answer:
             session = str(answer["result"].get("sessionId") or frame.params.get("sessionId"))
             commands = {"sessionUpdate": "available_commands_update", "availableCommands": COMMANDS}

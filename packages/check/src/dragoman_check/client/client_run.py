@@ -1,4 +1,4 @@
-"""Starts a client under examination with the stand-in as its agent, and waits until the client ends.
+"""Starts a client under test with the stand-in as its agent, and waits until the client ends.
 
 Where the client's command says `{agent}` stands the stand-in's command as one line of shell words,
 `{agent_json}` the same as a JSON list, and a word that is `{agent_words}` becomes as many words.
@@ -20,22 +20,24 @@ from dragoman.transport.process import spawn
 PLACES = ("{agent}", "{agent_json}", "{agent_words}")
 
 TAIL = 4000
-"""Bytes of a client's output that are kept, to tell why it did not come far."""
+"""The bytes of a client's output to keep, to explain an early end."""
 
 GRACE = Grace.steps(2.0)
 
 
 class ClientRun(Struct, frozen=True, kw_only=True):
-    """How a client's run went."""
+    """The result of a client's run."""
 
     status: int | None
-    """Its exit status, negative for a signal; None if it did not end in time and had to be ended."""
+    """Its exit status, negative for a signal; None if it had to be ended."""
     output: str
     complaints: str
 
 
 def fill_command(command: Sequence[str], stand_in: Sequence[str]) -> list[str]:
-    """The client's command with the stand-in's command in place. Raises `LocalMistake` if it has no place."""
+    """Return the client's command with the stand-in's command in place. Raises `LocalMistake` without a place
+    for it.
+    """
     if not any(place in word for word in command for place in PLACES):
         raise LocalMistake(
             f"the client's command does not say where the agent goes: add one of {', '.join(PLACES)}"
@@ -58,7 +60,7 @@ async def run_client(
     seconds: float,
     grace: Grace = GRACE,
 ) -> ClientRun:
-    """Start it, say lines to its standard input, close that, and wait. Raises `SpawnFailed`."""
+    """Start the client, write lines to its standard input, close that, and wait. Raises `SpawnFailed`."""
     tail, complaints = _Tail(), _Tail()
     child = spawn(command, cwd=cwd, grace=grace, on_stderr=complaints.feed)
     child.start(tail)

@@ -36,21 +36,21 @@ class FrameRecorder(Protocol):
     """Writes a recording."""
 
     def record(self, direction: Direction, chunk: bytes) -> None:
-        """A line of the wire, with its newline."""
+        """Record a line of the connection, with its newline."""
 
     def note(self, remark: JsonObject) -> None:
-        """Something beside the wire."""
+        """Record another event."""
 
 
 class FrameListener(Protocol):
     """Receives the client's own requests and notifications."""
 
     def on_frame(self, frame: Frame) -> None:
-        """A request or a notification."""
+        """Handle a request or a notification."""
 
 
 class ClientConnection:
-    """Sends, keeps, waits."""
+    """A connection that sends, records and waits."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class ClientConnection:
     # To the client.
 
     def send(self, message: Mapping[str, Json] | bytes, *, pieces: int = 0) -> None:
-        """A message, or bytes as they are, `pieces` bytes at a time. Raises `ClientGone`."""
+        """Send a message, or bytes unchanged, `pieces` bytes at a time. Raises `ClientGone`."""
         block = message if isinstance(message, bytes) else msgspec.json.encode(message) + b"\n"
         for line in block.split(b"\n"):
             if line.strip():
@@ -104,7 +104,7 @@ class ClientConnection:
             raise ClientGone(str(error)) from None
 
     async def drain(self) -> None:
-        """Until the client has read most of what was sent."""
+        """Wait until the client has read most of the sent bytes."""
         try:
             await self._transport.drain()
         except LinkClosed as error:
@@ -115,7 +115,7 @@ class ClientConnection:
         self.send(frame if params is None else {**frame, "params": params})
 
     def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
-        """A request, not waited for; gives its id."""
+        """Send a request without waiting; return its id."""
         self._ids += 1
         frame_id = self._ids if request_id is None else request_id
         frame = {"jsonrpc": "2.0", "id": frame_id, "method": method}
@@ -123,7 +123,7 @@ class ClientConnection:
         return frame_id
 
     def reply(self, frame: Frame, answer: Mapping[str, Json]) -> None:
-        """`{"result": …}` or `{"error": …}` to a request of the client. Raises `ClientGone`."""
+        """Send `{"result": …}` or `{"error": …}` for a request of the client. Raises `ClientGone`."""
         self.send({"jsonrpc": "2.0", "id": frame.message["id"], **answer})
 
     # From the client.
@@ -136,7 +136,7 @@ class ClientConnection:
         since: int,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Frame:
-        """The first frame since a moment that is wanted; waits for it."""
+        """Wait for the first matching frame since a position, and return it."""
         at = since
         try:
             async with asyncio.timeout(seconds):
@@ -155,18 +155,18 @@ class ClientConnection:
             raise ClientSilence(f"nothing came within {seconds:g} s") from None
 
     def wake(self) -> None:
-        """Whoever waits looks again."""
+        """Let waiting callers check again."""
         self._frame_event.set()
 
     # Beside the wire.
 
     @property
     def position(self) -> int:
-        """This moment, for `mark`."""
+        """The current position, for `mark`."""
         return len(self.frames)
 
     def mark(self, name: str, first: int) -> None:
-        """Name the stretch from there to here."""
+        """Name the stretch from a position to here."""
         self._keeper.note({"event": "mark", "name": name, "first": first, "last": self.position})
 
     def fact(self, name: str, value: object) -> None:

@@ -35,7 +35,7 @@ MALFORMED: JsonObject = {
     "someday": True,
     "_meta": {"example.org/odd": [1, 2]},
 }
-"""Counts as nothing but `close`."""
+"""Invalid capabilities, except `close`."""
 
 MODES = {
     "currentModeId": "ask",
@@ -75,7 +75,7 @@ ODD_OPTIONS: list[Json] = [
     {"id": "broken"},
     {key: value for key, value in MODE_OPTION.items() if key != "category"},
 ]
-"""A kind that nobody knows, a category that nobody knows, one that is broken, and one without a category."""
+"""An unknown kind, an unknown category, a broken one, and an option without a category."""
 
 LOGIN = "agent-login"
 
@@ -87,7 +87,7 @@ METHODS: list[Json] = [
 """Only the last one may be used with `authenticate`."""
 
 BROKEN_METHODS: list[Json] = [{}, {"id": 5}]
-"""Nothing that a client could use, and nothing to stop at: no login is wanted."""
+"""Invalid login methods, which must not stop a client: no login is required."""
 
 TERMINAL_METHOD = {"id": "terminal-login", "name": "In a terminal", "type": "terminal", "args": ["--log-in"]}
 
@@ -101,17 +101,17 @@ class ClientProfile(Struct, frozen=True, kw_only=True):
     capabilities: JsonObject | None = None
     has_info: bool = True
     login: bool = False
-    """Whether it wants one."""
+    """Whether it requires a login."""
     polite: bool = False
-    """Whether sessions offer modes and options as they should be."""
+    """Whether sessions offer valid modes and options."""
     broken_logins: bool = False
-    """Whether it offers logins that nobody can read, and wants none. Alone: a client that stops at them
-    shall not be blamed for anything else.
+    """Whether it offers unreadable logins, and requires none. A separate profile: a client that stops there
+    must not fail anything else.
     """
     odd: bool = False
-    """Whether sessions offer them oddly."""
+    """Whether sessions offer unusual modes and options."""
     closes: bool = True
-    """Whether it knows a session that is closed."""
+    """Whether it supports closing a session."""
     scenes: tuple[str, ...] = ()
     """Names of groups; see `scenes`."""
 

@@ -1,4 +1,4 @@
-"""Examines a client: a stand-in plays the agent, and runs scenes in prompt turns.
+"""Tests a client: a stand-in plays the agent, and runs scenes in prompt turns.
 
 The stand-in answers the handshake and sessions, and in the turns that the client begins it does everything
 that an agent may do, then some of what no agent should. It records, marks stretches, and judges nothing.
@@ -39,16 +39,16 @@ ENDINGS: tuple[JsonObject, ...] = (
     error(-31999, "An unknown error, on purpose"),
     error(-32000, "A login is needed, on purpose"),
 )
-"""How turns end when all scenes are played, one after another."""
+"""The stop reasons of turns after all scenes, in order."""
 
 LAST = 0.2
-"""Seconds for what should have happened already."""
+"""The seconds for events that should already have happened."""
 
 END = {"result": {"stopReason": "end_turn"}}
 
 
 class StandIn:
-    """`await StandIn(transport, keeper, profile, patience=…).run()` until the client has gone."""
+    """Use `await StandIn(transport, keeper, profile, patience=…).run()` until the client has gone."""
 
     def __init__(
         self, transport: Transport, keeper: FrameRecorder, profile: ClientProfile, *, patience: Patience
@@ -64,7 +64,7 @@ class StandIn:
         self.connection.fact("profile", profile.name)
 
     async def run(self) -> None:
-        """Ends with the client's last word."""
+        """Run until the client's last message."""
         self._transport.start(self.connection)
         await self.connection.has_ended.wait()
         if self._tasks:
@@ -75,7 +75,7 @@ class StandIn:
         await self._transport.aclose()
 
     async def ask_to_end(self) -> None:
-        """Somebody wants us gone. A good client has closed our input before."""
+        """End on request. A good client has closed our input before."""
         try:
             async with asyncio.timeout(LAST):
                 await self.connection.has_ended.wait()

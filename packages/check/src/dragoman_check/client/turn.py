@@ -1,4 +1,4 @@
-"""The tools of a scene: one prompt turn of a client under examination.
+"""The tools of a scene: one prompt turn of a client under test.
 
 A stretch is marked whatever becomes of it. A method that a client leaves without an answer is not waited for
 again: the next scene that needs it is over at once.
@@ -23,18 +23,18 @@ from dragoman_check.client.connection import (
 from dragoman_check.recording import Frame
 
 SHORT = 3.0
-"""Seconds for an answer that any client gives at once, if it gives one at all."""
+"""The seconds for an answer that any client gives at once, if at all."""
 
 PAUSE = 0.3
-"""Seconds that are waited with a client that does not answer requests it does not know."""
+"""The seconds to wait with a client that does not answer unknown requests."""
 
 AGAIN = 0.02
-"""Seconds between two looks at the same thing."""
+"""The seconds between two checks."""
 
 THERE = "_dragoman/are_you_there"
 
 PEOPLE = frozenset({"session/request_permission", "elicitation/create"})
-"""What a person may be asked."""
+"""Requests that a person may answer."""
 
 
 class Patience:
@@ -50,7 +50,7 @@ class Patience:
 
 
 class StandInTurn:
-    """One turn: what the agent may do in it, and whether it was cancelled."""
+    """One turn: the possible actions of an agent, and whether it was cancelled."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class StandInTurn:
     # What the agent does.
 
     def update(self, kind: str, /, *, session: str = "", **fields: object) -> None:
-        """An update of this session or another."""
+        """Send an update of this session or another."""
         params = {"sessionId": session or self.session, "update": {"sessionUpdate": kind, **fields}}
         self.connection.notify("session/update", params)
 
@@ -97,13 +97,13 @@ class StandInTurn:
         self.update("agent_message_chunk", content={"type": "text", "text": text}, **fields)
 
     def call_id(self) -> str:
-        """A name for a tool call, new in the session."""
+        """Return a new id for a tool call of the session."""
         self._calls += 1
         self.last_call = f"call-{self.prompt.number}-{self._calls}"
         return self.last_call
 
     def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
-        """A request about this session, unless its params name one; not waited for."""
+        """Send a request about this session, unless its params name another, without waiting."""
         if method in self._patience.deaf:
             raise ClientSilence(f"{method} was not answered before")
         if isinstance(params, dict) and method != THERE:
@@ -113,7 +113,7 @@ class StandInTurn:
     async def call(
         self, method: str, params: object = None, *, name: str = "", request_id: object = None
     ) -> Frame:
-        """A request and its answer; a `name` marks the stretch."""
+        """Send a request and return its answer; a `name` marks the stretch."""
         first = self.position
         try:
             return await self.answer(method, self.begin(method, params, request_id=request_id), since=first)
@@ -122,7 +122,7 @@ class StandInTurn:
                 self.mark(name, first)
 
     async def answer(self, method: str, request_id: object, *, since: int) -> Frame:
-        """The answer to a request that was begun."""
+        """Return the answer to an open request."""
         try:
             return await self.until(
                 lambda frame: is_answer_to(frame, request_id), seconds=self._patience.of(method), since=since
@@ -137,9 +137,7 @@ class StandInTurn:
         )
 
     async def quiet(self) -> None:
-        """Until the client has dealt with everything that was sent: it answers in order, or says nothing for
-        a moment.
-        """
+        """Wait until the client has handled all messages: it answers in order, or is silent for a moment."""
         is_deaf = THERE in self._patience.deaf
         first = self.position
         request_id = self.connection.begin(THERE, {})
@@ -153,7 +151,7 @@ class StandInTurn:
             self._patience.deaf.add(THERE)
 
     async def pause(self) -> None:
-        """Before the same is asked again."""
+        """Wait before the same request is repeated."""
         await asyncio.sleep(AGAIN)
 
     # Beside the wire.
@@ -170,7 +168,7 @@ class StandInTurn:
 
     @asynccontextmanager
     async def stretch(self, name: str) -> AsyncIterator[None]:
-        """Everything within, until the client has dealt with it."""
+        """Mark everything inside, until the client has handled it."""
         first = self.position
         try:
             yield
@@ -186,5 +184,5 @@ ClientScene: TypeAlias = Callable[[StandInTurn], Awaitable[None]]
 
 
 def text_block(words: str, **more: object) -> JsonObject:
-    """A block of text."""
+    """Return a block of text."""
     return {"type": "text", "text": words, **more}

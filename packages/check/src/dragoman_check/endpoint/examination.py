@@ -1,4 +1,4 @@
-"""Examines a network endpoint: a recording of all requests, with every reply as a named fact.
+"""Tests a network endpoint: a recording of all requests, with every reply as a named fact.
 
 Messages of a conversation become frames; what HTTP said around them are facts, as status, headers and the
 beginning of the body. Nothing here judges.
@@ -24,18 +24,18 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 class EndpointSettings(Struct, frozen=True, kw_only=True):
-    """Where, as whom, and how long to wait for anything."""
+    """The address, the credentials, and the time limits."""
 
     address: Address
     headers: Mapping[str, str] = {}
-    """Sent with everything: a token, a cookie."""
+    """Headers for every request: a token, a cookie."""
     cwd: str = "/"
     prompt: str = "Hello. Please answer with one short sentence, and do not use any tools."
     patience: float = 30.0
 
 
 class EndpointNotes:
-    """Writes down what happens at one endpoint."""
+    """Records the events at one endpoint."""
 
     def __init__(self, endpoint: EndpointSettings) -> None:
         self.endpoint = endpoint
@@ -57,7 +57,7 @@ class EndpointNotes:
         return message(method, params, id=self._ids)
 
     def note(self, name: str, reply: HttpReply | None, *, frame: int = 0, **more: object) -> None:
-        """`frame` is the one that shows it, if any does."""
+        """Record a fact; `frame` is the one that shows it, if any."""
         if reply is not None:
             more |= {"headers": dict(reply.headers), "body": reply.body[:2000].decode(errors="replace")}
             more |= {"status": reply.status, "size": len(reply.body)}
@@ -66,7 +66,9 @@ class EndpointNotes:
     async def send_and_note(
         self, name: str, method: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> HttpReply | None:
-        """Send one request without an expected result; None if there was no answer in time."""
+        """Send one request without an expected result, and record the reply; None without
+        an answer in time.
+        """
         first = len(self.recording.frames)
         if body is not None:
             self.frame("to_agent", body)
@@ -99,7 +101,7 @@ def introduction(version: int = 1) -> JsonObject:
 
 
 class EventStream:
-    """A stream of events that is read while other things are tried."""
+    """A stream of events that is read during other tests."""
 
     def __init__(self, notes: EndpointNotes, headers: Mapping[str, str], name: str) -> None:
         self.status = 0
@@ -116,7 +118,7 @@ class EventStream:
         return self.status == 200
 
     async def answer(self, to: bytes) -> Frame | None:
-        """The answer to a request, if it comes on this stream in time."""
+        """Return the answer to a request, if it comes on this stream in time."""
         request_id = msgspec.json.decode(to).get("id")
         deadline = asyncio.get_running_loop().time() + self._notes.endpoint.patience
         while not self._task.done() or self._event_arrival.is_set():

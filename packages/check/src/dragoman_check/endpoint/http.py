@@ -18,7 +18,7 @@ from msgspec import Struct
 from dragoman.errors import DragomanError
 
 LARGEST = 4_000_000
-"""Bytes of a body that are looked at."""
+"""The most bytes of a body to read."""
 
 
 class Unreachable(DragomanError):
@@ -28,12 +28,12 @@ class Unreachable(DragomanError):
 class HttpReply(Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
-    """By their names in small letters."""
+    """Headers by their names in lower case."""
     body: bytes
 
 
 class Address(Struct, frozen=True):
-    """Where the endpoint is."""
+    """The address of the endpoint."""
 
     host: str
     port: int
@@ -42,7 +42,7 @@ class Address(Struct, frozen=True):
 
     @classmethod
     def of(cls, url: str) -> Address:
-        """Raises `ValueError` for what is not an http, https, ws or wss address."""
+        """Parse an address. Raises `ValueError` unless it is http, https, ws or wss."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
             raise ValueError(f"{url!r} is not an address of an endpoint: http, https, ws or wss")
@@ -60,7 +60,9 @@ class Address(Struct, frozen=True):
 
 
 class HttpExchange:
-    """`async with Exchange(address, "GET", headers) as reply:`; its body can be read whole or as events."""
+    """Use `async with Exchange(address, "GET", headers) as reply:`; its body can be read
+    whole or as events.
+    """
 
     def __init__(
         self, address: Address, method: str, headers: Mapping[str, str], body: bytes | None = None
@@ -96,7 +98,7 @@ class HttpExchange:
         return HttpReply(self.status, self.headers, body)
 
     async def events(self) -> AsyncIterator[bytes]:
-        """Each event of a stream, without the blank line that ends it."""
+        """Yield each event of a stream, without the blank line at its end."""
         buffer = b""
         async for piece in self.pieces():
             buffer += piece.replace(b"\r\n", b"\n")

@@ -39,7 +39,9 @@ async def examine_endpoint(
     progress: Callable[[str, int, int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> list[Recording]:
-    """All scenes, or those that ended before `stop` was set. Raises `Unreachable` if nobody is there."""
+    """Play all scenes until `stop` is set; return the finished ones. Raises `Unreachable`
+    without a server.
+    """
     scenes = (refusals, conversation, socket, first_words) if over_http else (socket, first_words)
     recordings: list[Recording] = []
 
@@ -69,7 +71,7 @@ async def initialize(notes: EndpointNotes, name: str) -> str:
 
 
 async def refusals(notes: EndpointNotes) -> None:
-    """The refusals that a server must give, without a session."""
+    """Check the refusals that a server must give, without a session."""
     hello = notes.request("initialize", introduction())
     new = message("session/new", {"cwd": notes.endpoint.cwd, "mcpServers": []}, id=1)
     await notes.send_and_note("plain text", "POST", {**JSON, "Content-Type": "text/plain"}, hello)
@@ -94,7 +96,7 @@ async def refusals(notes: EndpointNotes) -> None:
 
 
 async def conversation(notes: EndpointNotes) -> None:
-    """A session over streams: made, prompted before its stream is read, left, and loaded again."""
+    """Play a session over streams: created, prompted before its stream is read, left, and loaded again."""
     connection = await initialize(notes, "initialize")
     if not connection:
         return
@@ -175,7 +177,7 @@ async def _load_again(notes: EndpointNotes) -> None:
 
 
 async def socket(notes: EndpointNotes) -> None:
-    """A conversation over a WebSocket, with two sessions, and what is refused in it."""
+    """Play a conversation over a WebSocket, with two sessions, and requests that must be refused."""
     talk = Socket(notes.endpoint.address, notes.endpoint.headers)
     try:
         is_open = await _upgrade(notes, talk)
@@ -193,7 +195,7 @@ async def socket(notes: EndpointNotes) -> None:
 
 
 async def first_words(notes: EndpointNotes) -> None:
-    """An initialize under the id null."""
+    """Send an initialize with the id null."""
     talk = Socket(notes.endpoint.address, notes.endpoint.headers)
     try:
         if await _upgrade(notes, talk):

@@ -15,7 +15,7 @@ from dragoman_check.endpoint.http import Address, Unreachable, head, read_head
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 LARGEST = 64_000_000
-"""Bytes of a message that are read; more is nothing that an endpoint says to an examiner."""
+"""The most bytes of a message to read; no endpoint sends more in a test."""
 
 
 class SocketFrame(Struct, frozen=True):
@@ -23,7 +23,7 @@ class SocketFrame(Struct, frozen=True):
 
     text: bytes = b""
     code: int | None = None
-    """Why it was closed: 1006 if nobody said; None while it is open."""
+    """The close code: 1006 without one; None while it is open."""
 
 
 class Socket:
@@ -37,7 +37,7 @@ class Socket:
         self._writer: asyncio.StreamWriter | None = None
 
     async def open(self) -> bool:
-        """Whether the upgrade was taken."""
+        """Open the connection; return whether the upgrade was accepted."""
         self._reader, self._writer = await self._address.dial()
         upgrade = {
             "Connection": "Upgrade",
@@ -72,7 +72,7 @@ class Socket:
             pass  # the next read tells how it ended
 
     async def receive(self) -> SocketFrame:
-        """The next message; pings are answered on the way."""
+        """Return the next message; pings are answered on the way."""
         parts = b""
         try:
             while True:

@@ -38,11 +38,11 @@ FORMATS: dict[str, tuple[str, str]] = {
     "badge": ("badge", "as_svg"),
     "badge-json": ("badge", "as_endpoint"),
 }
-"""Name of a format → module and function; the others need not be imported for one."""
+"""The module and function of each format, imported on demand."""
 
 
 def render(report: CheckReport, name: str) -> str:
-    """The report in the format of this name."""
+    """Return the report in the format with this name."""
     module, function = FORMATS[name]
     make: Callable[[CheckReport], str] = getattr(import_module(f"dragoman_check.report.{module}"), function)
     return make(report)

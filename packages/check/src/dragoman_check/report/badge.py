@@ -1,4 +1,4 @@
-"""A report as a badge: a small picture, or the JSON that badge services draw theirs from.
+"""A report as a badge: a small picture, or the JSON for badge services.
 
 It never says more than was seen: how many requirements were judged, and how many of them are broken.
 """
@@ -23,7 +23,7 @@ _COLOURS = {
 
 
 def message(report: CheckReport) -> str:
-    """`131 kept, 2 broken`; a warning is not a break."""
+    """Return a text such as `131 kept, 2 broken`; a warning does not count as broken."""
     counts = report.counts
     if report.blocked_by and not counts["failed"]:
         return "blocked"

@@ -34,7 +34,7 @@ def as_json(report: CheckReport) -> str:
 
 
 def outcome(report: CheckReport) -> str:
-    """One word for the whole."""
+    """Return one word for the whole report."""
     counts = report.counts
     if counts["failed"]:
         return "failed"

@@ -29,10 +29,10 @@ STATUSES: tuple[Status, ...] = (
     "not exercised",
     "not applicable",
 )
-"""In the order in which they matter: the first that occurs speaks for the whole."""
+"""The statuses by importance: the first that occurs is that of the whole report."""
 
 FRAMES = 4
-"""How many frames of one finding are shown; the first and the last of them say the most."""
+"""The most frames of one finding to show; the first and the last of them matter most."""
 
 
 class ReportPart(Struct, kw_only=True):
@@ -40,7 +40,7 @@ class ReportPart(Struct, kw_only=True):
 
     side: Side
     peer: str = ""
-    """Its name and version, as it gave them."""
+    """Its name and version, from its handshake."""
     verdicts: list[Verdict]
 
     def of(self, *statuses: Status) -> list[Verdict]:
@@ -52,17 +52,17 @@ class ReportPart(Struct, kw_only=True):
 
 
 class PackItem(Struct, kw_only=True, frozen=True):
-    """One line of a guide's list, and its status."""
+    """One item of a pack, and its status."""
 
     says: str
     status: Status
     requirements: tuple[str, ...] = ()
     exercised_count: int = 0
-    """How many of its requirements showed."""
+    """How many of its requirements were tested."""
     reason: str = ""
-    """Why it cannot be seen, or what was wrong."""
+    """The reason why it can't be tested, or the mistake."""
     connection: int = 0
-    """Where that was: which recording, counted from 1; 0 if nowhere."""
+    """The recording with the mistake, counted from 1; 0 if there is none."""
     frames: tuple[int, ...] = ()
 
 
@@ -74,20 +74,20 @@ class PackResult(Struct, kw_only=True, frozen=True):
 
 
 class CheckReport(Struct, kw_only=True):
-    """Everything that a format shows."""
+    """Everything for the report formats."""
 
     title: str
     parts: list[ReportPart]
     recordings: Sequence[Recording] = ()
     names: Sequence[str] = ()
-    """What each recording is called: its file, where it has one."""
+    """The name of each recording: its file, if it has one."""
     lines: Sequence[Sequence[int]] = ()
-    """For each recording, on which line of its file each frame stands; empty if that is not known."""
+    """For each recording, the line of each frame in its file; empty if unknown."""
     packs: list[PackResult] = []
     complaints: list[str] = []
-    """About the examination itself: waivers that are used up, and the like."""
+    """Remarks about the test itself: unused waivers, and the like."""
     blocked_by: str = ""
-    """Why most of it could not be tried, such as a login; empty if it could."""
+    """The reason why most tests were impossible, such as a login; empty if they were possible."""
     tool: str = "dragoman"
     hide: Callable[[bytes], bytes] = bytes
 
@@ -100,12 +100,12 @@ class CheckReport(Struct, kw_only=True):
         return self.names[connection - 1] if is_named else f"connection {connection}"
 
     def line_of(self, connection: int, number: int) -> int | None:
-        """The line of a frame in its file."""
+        """Return the line of a frame in its file."""
         lines = self.lines[connection - 1] if 0 < connection <= len(self.lines) else ()
         return lines[number - 1] if 0 < number <= len(lines) else None
 
     def evidence(self, finding: Violation, *, length: int = 480) -> list[Evidence]:
-        """The frames of a finding, in order, cut to a readable length and without secrets."""
+        """Return the frames of a finding, in order, cut to a readable length and without secrets."""
         if not 0 < finding.connection <= len(self.recordings):
             return []
         frames = self.recordings[finding.connection - 1].frames
@@ -124,7 +124,7 @@ class CheckReport(Struct, kw_only=True):
 
 
 def count(statuses: Iterable[Status]) -> dict[Status, int]:
-    """How often each occurs; every status is named."""
+    """Return the number of each status, also zero."""
     counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)
     for status in statuses:
         counts[status] += 1
@@ -132,13 +132,13 @@ def count(statuses: Iterable[Status]) -> dict[Status, int]:
 
 
 def worst(statuses: Iterable[Status]) -> Status:
-    """The worst status of all."""
+    """Return the worst status of all."""
     present = set(statuses)
     return next((status for status in STATUSES if status in present), "not exercised")
 
 
 def peer_name(recordings: Iterable[Recording], side: Side) -> str:
-    """The name of a side in its first handshake."""
+    """Return the name of a side in its first handshake."""
     for recording in recordings:
         exchange = Conversation(recording).initialize
         if exchange is None:
@@ -152,7 +152,7 @@ def peer_name(recordings: Iterable[Recording], side: Side) -> str:
 
 
 def block(verdicts: Iterable[Verdict], reason: str) -> None:
-    """Says of what was not exercised that it could not be, because of `reason`."""
+    """Mark untested requirements as blocked because of `reason`."""
     for verdict in verdicts:
         if verdict.status == "not exercised":
             verdict.status, verdict.reason = "blocked", reason
@@ -173,12 +173,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
     number: int
     direction: Direction
     at: float
-    """Seconds since the first frame of its recording."""
+    """The seconds since the first frame of its recording."""
     text: str
 
 
 def shorten(raw: bytes, *, length: int) -> str:
-    """A frame in at most about `length` characters; one that fits is shown as it is."""
+    """Return a frame in at most about `length` characters; a shorter one is unchanged."""
     text = sanitize_line(raw.decode(errors="replace"))
     if len(text) > length:
         try:

@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0: a rule for each requirement that was judged, a result for each finding.
+"""A report as SARIF 2.1.0: a rule for each judged requirement, a result for each finding.
 
 Results point at the recording: the file and the line of the frame where they are known. What was judged and
 kept, was not exercised or does not apply is not a result; the counts are properties of the run.

@@ -1,4 +1,4 @@
-"""A report for people: findings first, each with its frames and what to change, then the counts."""
+"""A report for people: findings first, each with its frames and its fix, then the counts."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from dragoman_check.report.model import STATUSES, CheckReport, PackResult, Repor
 from dragoman_check.verdict import Status, Verdict, Violation
 
 SHOWN = 3
-"""How many different findings of one requirement are shown; the rest is counted."""
+"""The most different findings of one requirement to show; the others are counted."""
 
 _ARROW = {"to_agent": "→ agent ", "to_client": "→ client"}
 _DETAILED: tuple[Status, ...] = ("failed", "warned", "recorded", "waived")
 
 
 def as_text(report: CheckReport, *, details: bool = False, ids: str = "") -> str:
-    """`details` also names what passed, was not exercised and does not apply. `ids` are those of another kit
-    (`tck`), whose requirements are listed as well.
+    """Return the report as text. `details` also names requirements that passed, were not exercised or do not
+    apply. `ids` are those of another kit (`tck`), whose requirements are listed as well.
     """
     return "\n".join(map(sanitize_line, _lines(report, details, ids))) + "\n"
 
 
 def format_counts(counts: dict[Status, int]) -> str:
-    """`2 failed, 40 passed, 10 not exercised`."""
+    """Return a text such as `2 failed, 40 passed, 10 not exercised`."""
     return (
         ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]) or "nothing judged"
     )
@@ -55,7 +55,7 @@ def _lines(report: CheckReport, details: bool, ids: str) -> Iterator[str]:
 
 
 def distinct(verdict: Verdict) -> list[Violation]:
-    """One finding for each problem, however often it appeared."""
+    """Return one finding for each problem, even if it appeared often."""
     return list({(finding.rule, finding.why): finding for finding in reversed(verdict.findings)}.values())[
         ::-1
     ]
@@ -121,18 +121,18 @@ class KitVerdict(Struct, frozen=True, kw_only=True):
 
     ident: str
     status: Status | None
-    """None if nothing here means the same."""
+    """None without a counterpart here."""
     requirements: tuple[str, ...] = ()
-    """Ours of that meaning."""
+    """Our requirements with the same meaning."""
     note: str = ""
-    """Where the kit judges otherwise, or why nothing here means the same."""
+    """A difference in the kit's judgement, or why there is no counterpart here."""
     pages: tuple[str, ...] = ()
-    """The pages of the specification that ours follow."""
+    """The pages of the specification for ours."""
 
 
 def kit_verdicts(found: Mapping[str, Status], *, version: int) -> list[KitVerdict]:
-    """What verdicts on our requirements say about each of the suite for this version: the worst counts, and
-    what showed before what did not.
+    """Return verdicts on the suite for this version, from those on our requirements: the worst counts, and
+    tested ones before untested.
     """
     return [_kit_verdict(ident, found) for ident in suite(version)]
 
@@ -155,12 +155,12 @@ def _kit_verdict(ident: str, found: Mapping[str, Status]) -> KitVerdict:
 
 
 def agreed_version(recordings: Iterable[Recording]) -> int:
-    """The version of the protocol that the first handshake agreed upon; 1 if there was none."""
+    """Return the version of the protocol from the first handshake; 1 if there was none."""
     return next((Conversation(recording).version for recording in recordings if recording.frames), 1)
 
 
 def kit_lines(part: ReportPart, *, version: int) -> Iterator[str]:
-    """The section of a report as text."""
+    """Return the section of a report as text."""
     found = {verdict.requirement: verdict.status for verdict in part.verdicts}
     verdicts = kit_verdicts(found, version=version)
     judged = [verdict for verdict in verdicts if verdict.status is not None]

@@ -57,7 +57,7 @@ AREAS = (
     "version2_shapes",
     "endpoints",
 )
-"""The modules of this package that hold rules."""
+"""The modules of this package with rules."""
 
 
 def load_all() -> None:
@@ -66,7 +66,7 @@ def load_all() -> None:
 
 
 def rules_by_requirement() -> dict[str, list[ConformanceRule]]:
-    """The rules of each requirement that has any."""
+    """Return the rules of each requirement that has any."""
     load_all()
     rules: dict[str, list[ConformanceRule]] = {}
     for rule in RULES:
@@ -76,7 +76,7 @@ def rules_by_requirement() -> dict[str, list[ConformanceRule]]:
 
 
 def reasons() -> dict[str, str]:
-    """Why a requirement cannot be seen in a recording, for each that no rule judges."""
+    """Return why a requirement can't be tested in a recording, for each without a rule."""
     reasons: dict[str, str] = {
         requirement.id: "it binds whoever connects to a server, and no client is examined over a network"
         for requirement in requirements().values()

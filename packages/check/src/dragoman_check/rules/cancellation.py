@@ -47,7 +47,7 @@ WAITS = ("cancelled", "cancelled while asked", "cancelled at once")
 """Stretches in which a scene waits for the end of a cancelled turn."""
 
 ABORTED = re.compile(r"\b(cancell?ed|abort(ed)?|interrupted)\b", re.IGNORECASE)
-"""How errors sound that are none."""
+"""Texts of errors that are only a cancelled turn."""
 
 
 def cancels(conversation: Conversation) -> list[Frame]:
@@ -57,7 +57,7 @@ def cancels(conversation: Conversation) -> list[Frame]:
 
 
 def cancelled_turn(conversation: Conversation, cancel: Frame) -> ObservedTurn | None:
-    """The turn that a cancel is for: the first that is running; more may be waiting behind it."""
+    """Return the turn of a cancel: the first running one; more may be waiting after it."""
     turns = running_turns(conversation, cancel.number, session_of(cancel))
     first = turns[0] if turns else None
     if first is None or any(
@@ -71,7 +71,7 @@ def cancelled_turn(conversation: Conversation, cancel: Frame) -> ObservedTurn | 
 
 
 def was_read(conversation: Conversation, cancel: Frame, turn: ObservedTurn) -> bool:
-    """Whether something proves that the agent had read a cancel before it ended the turn."""
+    """Whether it is proven that the agent had read a cancel before it ended the turn."""
     end = turn.end
     last = end.number if end is not None else conversation.frames[-1].number + 1
     if was_waiting(conversation, cancel, turn):
@@ -82,8 +82,8 @@ def was_read(conversation: Conversation, cancel: Frame, turn: ObservedTurn) -> b
 
 
 def was_waiting(conversation: Conversation, frame: Frame, turn: ObservedTurn) -> bool:
-    """Whether a turn was waiting for the client when a frame was sent: it cannot have ended before its answer
-    was read, and that came after the frame.
+    """Whether a turn was waiting for the client when a frame was sent: it can't have ended before it read its
+    answer, which came after the frame.
     """
     return any(
         session_of(call) == turn.session
@@ -137,8 +137,8 @@ def a_cancel_is_not_answered(conversation: Conversation) -> Iterator[Observation
 
 
 def stays_quiet(conversation: Conversation, note: Frame) -> Iterator[Observation]:
-    """Whether a notification got no answer. One without an id belongs to it if nothing else waits for one: no
-    line that is not a message, no notification of another method.
+    """Whether a notification got no answer. An answer without an id belongs to it if no other line may cause
+    one: no line that is not a message, no notification of another method.
     """
     side: Side = "agent" if note.direction == "to_agent" else "client"
     for answer in refusals_without_line(conversation, side):

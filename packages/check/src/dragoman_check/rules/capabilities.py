@@ -20,11 +20,11 @@ FLAGS = frozenset({"loadSession", "terminal", "fs.readTextFile", "fs.writeTextFi
 """Capabilities that are booleans; all others are objects."""
 
 ALWAYS_READ = ("text", "resource_link")
-"""The blocks that every agent takes."""
+"""The blocks that every agent accepts."""
 
 
 def can(conversation: Conversation, side: Side, path: str) -> Json:
-    """The advertised value of a capability; if a file holds several connections, on any of them."""
+    """Return the advertised value of a capability; if a file has several connections, on any of them."""
     parts = path.split(".") if path else []
     value = conversation.agent_can(*parts) if side == "agent" else conversation.client_can(*parts)
     if is_offered(value) or not restarts(conversation):
@@ -46,7 +46,7 @@ def peer_of(side: Side) -> Side:
 
 
 def is_offered(value: object) -> bool:
-    """Anything but true and an object means no."""
+    """Whether a capability is offered: only true and objects count."""
     return value is True or type(value) is dict
 
 
@@ -210,7 +210,7 @@ def _acceptance(conversation: Conversation, exchange: Exchange) -> Iterator[Obse
 
 
 def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
-    """Prompts that can be read, to a session that was made here, is there and does nothing else.
+    """Return readable prompts to an idle session that was opened here.
 
     A session of an earlier process may be lost although `session/resume` succeeded. That a prompt to it is
     refused says nothing about what is in the prompt.

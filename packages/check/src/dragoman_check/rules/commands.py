@@ -35,7 +35,7 @@ def _commands(frame: Frame) -> Json:
 
 
 def names_at(conversation: Conversation, session: str, number: int) -> list[str]:
-    """The commands that were announced last before a moment."""
+    """Return the last announced commands before a moment."""
     announcements = [
         frame
         for frame in conversation.updates(KIND)

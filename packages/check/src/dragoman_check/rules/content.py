@@ -19,7 +19,7 @@ CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 TOOLS = ("tool_call", "tool_call_update")
 KINDS = ("text", "image", "audio", "resource_link", "resource")
 NEEDS: dict[str, str] = {"image": "image", "audio": "audio", "resource": "embeddedContext"}
-"""Blocks that a prompt may hold only if the agent has a prompt capability."""
+"""Blocks that a prompt may contain only if the agent has a prompt capability."""
 
 UNOBSERVED: dict[str, str] = {
     "CONT-03": "how a client displays text cannot be seen on the wire",
@@ -29,7 +29,7 @@ UNOBSERVED: dict[str, str] = {
 
 
 def blocks(frame: Frame) -> Iterator[tuple[str, Json]]:
-    """The content blocks of a frame, whatever they are, each with its place."""
+    """Return the content blocks of a frame, of any kind, each with its place."""
     if frame.method == "session/prompt":
         yield from _items("$.prompt", frame.params.get("prompt"))
     elif frame.method == "session/update":

@@ -29,7 +29,7 @@ SLOW = frozenset(
         "mcp/message",
     }
 )
-"""What waits for people, models or commands."""
+"""Methods that wait for people, models or commands."""
 
 
 @rule("RPC-03", fix="Answer every request, with a result or with an error.", unavoidable=True)

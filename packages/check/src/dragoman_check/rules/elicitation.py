@@ -61,7 +61,7 @@ def can(conversation: Conversation, frame: Frame, mode: str) -> bool:
 
 
 def properties(exchange: Exchange) -> dict[str, JsonObject]:
-    """The fields of a form that are objects."""
+    """Return the fields of a form that are objects."""
     schema = exchange.params.get("requestedSchema")
     fields = schema.get("properties") if type(schema) is dict else None
     if type(fields) is not dict:

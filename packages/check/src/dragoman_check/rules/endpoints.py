@@ -14,14 +14,14 @@ UNOBSERVED = {
 
 
 def reply(conversation: Conversation, name: str) -> JsonObject | None:
-    """The reply to the request of this name; None if it was not, or nothing came."""
+    """Return the reply to the request with this name; None without a request or a reply."""
     replies = conversation.recording.facts.get("endpoint")
     fields = replies.get(name) if type(replies) is dict else None
     return fields if type(fields) is dict else None
 
 
 def observe_status(conversation: Conversation, name: str, *statuses: int) -> Iterator[Observation]:
-    """Whether it was answered with one of these statuses."""
+    """Observe whether it was answered with one of these statuses."""
     fields = reply(conversation, name)
     if fields is not None and type(fields.get("status")) is int:
         status = fields["status"]

@@ -26,7 +26,7 @@ from dragoman_check.rule import Observation, direction_from, kept, observe, obse
 from dragoman_check.walks import KINDS, Member, camel, names, noted_members
 
 LONGEST_MESSAGE = 400
-"""Characters of an error's message: far more than one short sentence needs."""
+"""The most characters of an error's message: far more than one short sentence needs."""
 
 INT64 = range(-(2**63), 2**63)
 _SNAKE = re.compile(r"_?[a-z][a-z0-9_]*")
@@ -38,12 +38,12 @@ UNOBSERVED: dict[str, str] = {
 
 
 def messages(conversation: Conversation, side: Side) -> list[Frame]:
-    """Messages of a side that are objects."""
+    """Return messages of a side that are objects."""
     return [frame for frame in frames_from(conversation, side) if type(frame.json) is dict]
 
 
 def begins(conversation: Conversation) -> bool:
-    """Whether the recording has the conversation from its beginning."""
+    """Whether the recording contains the beginning of the conversation."""
     first = next((frame for frame in conversation.frames if frame.is_request), None)
     return first is not None and (first.method == "initialize" or bool(conversation.recording.marks))
 
@@ -176,7 +176,7 @@ def the_message_of_an_error_is_short(conversation: Conversation, side: Side) -> 
 
 
 def errors(conversation: Conversation, side: Side) -> list[Frame]:
-    """Error answers of a side. An error beside a result that is null is not an error."""
+    """Return error answers of a side. An error beside a null result does not count."""
     answers = (frame for frame in frames_from(conversation, side) if frame.is_answer)
     return [frame for frame in answers if frame.message.get("error") is not None]
 

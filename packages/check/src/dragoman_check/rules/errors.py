@@ -15,12 +15,14 @@ from dragoman_check.rules.envelope import errors
 
 RPC_CODES = frozenset({-32700, -32600, -32601, -32602, -32603})
 ACP_CODES = frozenset({-32000, -32002, -32022, -32042})
-"""A login is needed; not found; no common version; the user has to visit an address first."""
+"""The protocol's codes: login required; not found; no common version; the user must first
+visit an address.
+"""
 CANCELLED = -32800
 NOT_FOUND = -32002
 
 SHORTEST_SECRET = 8
-"""Characters: what is shorter may stand in any sentence."""
+"""The least characters of a secret: shorter texts appear in any sentence."""
 
 _NO_SESSION = re.compile(
     r"(no such|unknown|invalid) session"

@@ -23,7 +23,7 @@ from dragoman_check.shapes import read_frame
 from dragoman_check.walks import noted_members, protocol_value
 
 EARLIER = frozenset({"models", "sessionId", "subagents", "authStatus"})
-"""Names that drafts of the protocol had at other places or times: nobody made them up."""
+"""Names of protocol drafts at other places or times, so no inventions of a peer."""
 
 TRACE = ("traceparent", "tracestate", "baggage")
 _PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")

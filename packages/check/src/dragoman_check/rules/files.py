@@ -131,7 +131,7 @@ def odd_reads_are_answered(conversation: Conversation) -> Iterator[Observation]:
 
 
 def observe_answer(conversation: Conversation, exchange: Exchange) -> Iterator[Observation]:
-    """Whatever the answer is: that there is one."""
+    """Observe that there is any answer."""
     if exchange.answer is not None:
         yield kept(exchange.answer)
     elif has_spoken_after(conversation, exchange.request, "client"):

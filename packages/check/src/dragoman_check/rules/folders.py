@@ -18,7 +18,7 @@ _FILE = re.compile(r"(?<![\w/\\.:~@-])(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,5}(?![\w/
 
 CHANGES = ("edit", "delete", "move")
 USES = ("read", *CHANGES)
-"""Kinds of tools that open files; one that searches may only name them."""
+"""Kinds of tools that open files; a searching tool may only name them."""
 
 
 @rule_v1("SES-05", "SES-06", "SES-07", side="agent", fix="Resolve relative paths against the session's cwd.")
@@ -46,7 +46,7 @@ def files_that_a_prompt_names_are_looked_for_in_the_folder(
 
 @rule_v1("SES-05", side="agent", fix="Start the session's commands in its cwd.")
 def commands_run_in_the_folder(conversation: Conversation) -> Iterator[Observation]:
-    """In a stretch `run` the agent was asked to run `pwd`."""
+    """Check the stretch `run`, in which the agent was asked to run `pwd`."""
     for turn in conversation.turns:
         setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if (
@@ -68,7 +68,7 @@ def commands_run_in_the_folder(conversation: Conversation) -> Iterator[Observati
 
 @rule_v1("SES-07", side="agent", fix="Let tools work on files in the session's cwd.")
 def files_in_the_folder_can_be_used(conversation: Conversation) -> Iterator[Observation]:
-    """In the stretches `read` and `work` the agent was asked to look at a file that is there."""
+    """Check the stretches `read` and `work`, in which the agent was asked to read an existing file."""
     lends = conversation.client_can("fs", "readTextFile") is True  # some have no other way to files
     for turn in conversation.turns:
         setup = setup_at(conversation, turn.session, turn.exchange.request.number)
@@ -93,7 +93,7 @@ def files_in_the_folder_can_be_used(conversation: Conversation) -> Iterator[Obse
 
 
 class FinishedToolCall(Struct):
-    """A finished tool call, with the places that it worked on."""
+    """A finished tool call, with its places."""
 
     end: Frame
     is_success: bool
@@ -106,7 +106,7 @@ def is_any(path: str, others: list[str]) -> bool:
 
 
 def ended_calls(turn: ObservedTurn) -> list[FinishedToolCall]:
-    """The tool calls of a turn that have ended, with absolute paths."""
+    """Return the ended tool calls of a turn, with absolute paths."""
     kinds: dict[str, str] = {}
     paths: dict[str, list[str]] = {}
     ends: dict[str, Frame] = {}
@@ -126,7 +126,7 @@ def ended_calls(turn: ObservedTurn) -> list[FinishedToolCall]:
 
 
 def named_files(turn: ObservedTurn) -> list[str]:
-    """Relative names of files in the texts of a prompt."""
+    """Return relative names of files in the texts of a prompt."""
     names = [
         name
         for block in items(turn.exchange.params.get("prompt"))
@@ -137,7 +137,7 @@ def named_files(turn: ObservedTurn) -> list[str]:
 
 
 def touched_paths(turn: ObservedTurn) -> list[tuple[Frame, str]]:
-    """Paths that the agent read, wrote, or named as its work."""
+    """Return paths that the agent read, wrote, or named."""
     paths: list[tuple[Frame, str]] = []
     for frame in turn.during:
         if frame.method in ("fs/read_text_file", "fs/write_text_file"):
@@ -148,7 +148,7 @@ def touched_paths(turn: ObservedTurn) -> list[tuple[Frame, str]]:
 
 
 def file_requests(conversation: Conversation) -> list[Exchange]:
-    """The agent's requests for files, with a path that can be judged."""
+    """Return the agent's requests for files with a usable path."""
     requests = conversation.calls("fs/read_text_file", "fs/write_text_file", direction="to_client")
     return [request for request in requests if is_absolute(request.params.get("path"))]
 
@@ -195,8 +195,8 @@ def files_outside_of_the_folders_are_not_touched_unasked(conversation: Conversat
 
 @rule_v1("SES-08", side="agent", fix="Ask before a tool works outside of the session's folders.")
 def tools_do_not_work_outside_of_the_folders_unasked(conversation: Conversation) -> Iterator[Observation]:
-    """In the stretches `stray` and `outside` the agent was asked for a file that is in none of the folders.
-    Elsewhere only changes count: agents read what belongs to themselves.
+    """Check the stretches `stray` and `outside`, in which the agent was asked for a file outside all folders.
+    Elsewhere only changes count: agents read their own files.
     """
     for turn in conversation.turns:
         setup = setup_at(conversation, turn.session, turn.exchange.request.number)

@@ -18,7 +18,7 @@ from dragoman_check.shapes import read_frame, shape_errors, table
 
 VERSIONS = range(65536)
 KNOWN = (1, 2)
-"""Versions that exist; whoever agrees to another one has not looked."""
+"""Existing versions; a peer that agrees to another one has not checked."""
 
 ONLY_V2 = frozenset({"state_update", "agent_message", "agent_thought", "user_message"})
 """Kinds of updates that version 1 never had."""
@@ -30,7 +30,7 @@ UNOBSERVED: dict[str, str] = {
 
 
 def handshakes(conversation: Conversation) -> list[Exchange]:
-    """All of them up to the first that succeeded, that one included."""
+    """Return all handshakes up to the first successful one."""
     calls = []
     for call in conversation.calls("initialize", direction="to_agent"):
         calls.append(call)
@@ -40,13 +40,13 @@ def handshakes(conversation: Conversation) -> list[Exchange]:
 
 
 def requested_version(exchange: Exchange) -> Json:
-    """The version that was asked for if it is one, else None."""
+    """Return the requested version if it is valid, otherwise None."""
     version = exchange.params.get("protocolVersion")
     return version if type(version) is int and version in VERSIONS else None
 
 
 def info_of(fields: JsonObject, name: str) -> Json:
-    """The name and version of a side; version 2 calls it `info`."""
+    """Return the name and version of a side; version 2 calls it `info`."""
     return fields.get(name, fields.get("info"))
 
 

@@ -15,7 +15,7 @@ from dragoman_check.shapes import method_of, read_frame, shape_errors
 from dragoman_check.walks import protocol_value
 
 REQUIRED_LISTS = ("entries", "sessions", "content", "options", "availableCommands", "configOptions", "prompt")
-"""Lists that must be there, and may hold anything."""
+"""Lists that are required, and may contain anything."""
 
 
 def _acceptances(

@@ -28,7 +28,7 @@ UNOBSERVED: dict[str, str] = {
 }
 
 PAGE = 1000
-"""More sessions than anybody takes for one page."""
+"""More sessions than fit on one page."""
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?")
 
@@ -105,7 +105,7 @@ def listed_sessions_are_whole(conversation: Conversation) -> Iterator[Observatio
 
 
 def item_fault(item: Json) -> str:
-    """The mistake in a listed session; empty if nothing is."""
+    """Return the mistake in a listed session; empty if there is none."""
     missing = missing_member(item, sessionId=str, cwd=str)
     if missing:
         return f"{missing} of a listed session is missing or wrong"

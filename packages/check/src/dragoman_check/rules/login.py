@@ -34,7 +34,7 @@ UNOBSERVED: dict[str, str] = {
 
 
 def offered_methods(conversation: Conversation) -> list[Json]:
-    """The entries of authMethods, whatever they are."""
+    """Return the entries of authMethods, of any kind."""
     methods = (
         conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
     )

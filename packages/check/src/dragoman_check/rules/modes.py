@@ -25,7 +25,7 @@ _SWITCH = re.compile(r"(switch|exit|enter|set)_?(plan_?)?mode", re.IGNORECASE)
 
 
 def mode_fault(modes: Json) -> str:
-    """The mistake in the shape of `modes`; empty if nothing is."""
+    """Return the mistake in the shape of `modes`; empty if there is none."""
     missing = missing_member(modes, currentModeId=str, availableModes=list)
     if missing:
         return f"modes: {missing} is missing or wrong"
@@ -43,7 +43,7 @@ def mode_ids(modes: object) -> list[str]:
 
 
 def modes_at(conversation: Conversation, session: str, number: int) -> JsonObject:
-    """The modes that the session's last setup offered."""
+    """Return the modes in the session's last setup."""
     setup = setup_at(conversation, session, number)
     modes = setup.exchange.result.get("modes") if setup is not None else None
     return modes if type(modes) is dict else {}
@@ -98,7 +98,7 @@ def a_mode_can_be_set_at_any_time(conversation: Conversation) -> Iterator[Observ
 
 
 def is_known(conversation: Conversation, exchange: Exchange) -> bool:
-    """Whether a mode that is set was offered, for a session in use."""
+    """Whether a new mode was offered, for a session in use."""
     number = exchange.request.number
     offers = mode_ids(modes_at(conversation, session_of(exchange), number))
     return (

@@ -28,7 +28,7 @@ class OptionListing(Struct, frozen=True):
     session: str
     options: Json
     source: str
-    """The method that was answered, or `session/update`."""
+    """The answered method, or `session/update`."""
 
     @property
     def by_id(self) -> dict[str, JsonObject]:
@@ -36,7 +36,7 @@ class OptionListing(Struct, frozen=True):
 
 
 def listings(conversation: Conversation) -> list[OptionListing]:
-    """All of them, in order."""
+    """Return all listings, in order."""
     return conversation.compute_once("option listings", lambda: list(_listings(conversation)))
 
 
@@ -67,7 +67,7 @@ def sets(conversation: Conversation) -> list[Exchange]:
 
 
 def listed_at(conversation: Conversation, session: str, number: int) -> OptionListing | None:
-    """The last listing of a session before a moment."""
+    """Return the last listing of a session before a moment."""
     mine = [
         listing
         for listing in listings(conversation)
@@ -77,7 +77,7 @@ def listed_at(conversation: Conversation, session: str, number: int) -> OptionLi
 
 
 def values_of(option: JsonObject) -> list[str]:
-    """The values of a select, groups included."""
+    """Return the values of a select, with groups."""
     values: list[str] = []
     for choice in items(option.get("options")):
         if "options" in choice:
@@ -88,7 +88,7 @@ def values_of(option: JsonObject) -> list[str]:
 
 
 def option_fault(options: object) -> str:
-    """The mistake in the shape of a list of options; empty if nothing is."""
+    """Return the mistake in the shape of a list of options; empty if there is none."""
     if type(options) is not list:
         return "configOptions is not a list"
     return next((fault for fault in map(_fault, options) if fault), "")
@@ -167,7 +167,7 @@ def an_option_is_set_with_a_value_of_its_kind(conversation: Conversation) -> Ite
 
 
 def is_legal(conversation: Conversation, exchange: Exchange) -> bool | None:
-    """Whether what is set was offered; None if that cannot be told."""
+    """Whether a new value was offered; None if unknown."""
     listing = listed_at(conversation, session_of(exchange), exchange.request.number)
     if listing is None or option_fault(listing.options):
         return None
@@ -243,8 +243,8 @@ def an_update_lists_all_options(conversation: Conversation) -> Iterator[Observat
 
 
 def is_part(conversation: Conversation, listing: OptionListing) -> bool:
-    """Whether another listing shows more while all that is shown here is the same: options may come and go
-    with the values of others, but not by themselves.
+    """Whether another listing shows more with everything here unchanged: options may come and go with the
+    values of others, but not by themselves.
     """
     mine = {name: option.get("currentValue") for name, option in listing.by_id.items()}
     for second in listings(conversation):

@@ -1,4 +1,4 @@
-"""RPC: numbers stay within their bounds, paths are absolute, lines count from one."""
+"""RPC: numbers stay within their limits, paths are absolute, lines count from one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lines_count_from_one(conversation: Conversation) -> Iterator[Observation]:
 
 @rule("RPC-25", side="client", fix="Count lines from 1: line 1 is the first line of a file.")
 def the_first_line_is_line_one(conversation: Conversation) -> Iterator[Observation]:
-    """A part of a file is compared with the whole of it, if nothing but reading happened in between."""
+    """Compare a part of a file with the whole file, if only reads happened in between."""
     whole: dict[str, Exchange] = {}
     for call in conversation.calls("fs/read_text_file", direction="to_client"):
         path, text = call.params.get("path"), call.result.get("content")

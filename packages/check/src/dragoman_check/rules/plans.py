@@ -25,7 +25,7 @@ UNOBSERVED: dict[str, str] = {
 
 
 def plan_of(frame: Frame) -> Json:
-    """The entries of a plan update; None if it is of another kind."""
+    """Return the entries of a plan update; None for another kind."""
     update = update_of(frame)
     if update.get("sessionUpdate") == "plan":
         return update.get("entries")

@@ -27,9 +27,9 @@ from dragoman_check.values import is_same, items, normalize, text
 
 QUICK = 2.0
 SLOW = 5.0
-"""Seconds: what takes less than the one is at once, what takes more than the other is not."""
+"""Seconds: less than the first is immediate, more than the second is not."""
 TELLING = 16
-"""Characters at the beginning of an output by which it is known again."""
+"""The characters at the beginning of an output by which it is recognised."""
 
 
 @rule("TERM-02", side="client", fix="Answer terminal/create as soon as the command has begun.")

@@ -24,14 +24,14 @@ from dragoman_check.rule import Observation, kept, observe, rule
 from dragoman_check.shapes import read_frame, table, table_of
 
 OTHER_MATTERS = (-32000, -32002, -32601, -32800)
-"""A login, a session that is not there, a method that is not there, a cancel: they may come first."""
+"""Errors that may come first: a login, a missing session, a missing method, a cancel."""
 
 OLD_METHODS = frozenset({"session/set_model", "mcp/connect", "mcp/disconnect", "initialized"})
-"""Of drafts and of other protocols' habits: no sign that a method was made up."""
+"""Methods of drafts and of other protocols: no sign that a method was invented."""
 
 
 def is_ready(conversation: Conversation, exchange: Exchange) -> bool:
-    """Whether the handshake was over when it was asked."""
+    """Whether the handshake was over when the request was sent."""
     first = conversation.initialize
     return (
         first is not None
@@ -42,19 +42,19 @@ def is_ready(conversation: Conversation, exchange: Exchange) -> bool:
 
 
 def is_made_up(method: str) -> bool:
-    """Whether no version of the protocol has the method, and no program uses it privately."""
+    """Whether the method is in no version of the protocol, and no program uses it privately."""
     if not method or method.startswith("_") or method in OLD_METHODS:
         return False
     return not any(row.name == method for version in (1, 2) for row in table(version))
 
 
 def is_probe(method: str) -> bool:
-    """Whether an examiner made it up: others may have reasons to take their time with what they know."""
+    """Whether a test invented it: a known method may take time for other reasons."""
     return method.startswith(("nope", "$/", "_tck/", "_dragoman/"))
 
 
 def is_never_answered(conversation: Conversation, side: Side, exchange: Exchange) -> bool:
-    """Whether a side left a request alone, although it answered a later one, or sent nothing more."""
+    """Whether a side left a request unanswered, although it answered a later one, or sent nothing more."""
     if exchange.answer is not None:
         return False
     return proof(conversation, side).after(exchange.request.number) is not None or has_fallen_silent(
@@ -236,7 +236,7 @@ def succeeds_otherwise(conversation: Conversation, side: Side, refusal: Exchange
 
 
 def is_harmless(exchange: Exchange) -> bool:
-    """Whether nothing else in it gives a reason to refuse it."""
+    """Whether nothing else in it is a reason to refuse it."""
     params = exchange.params
     if exchange.method == "session/new":
         folder = params.get("cwd")

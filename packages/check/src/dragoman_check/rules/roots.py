@@ -82,7 +82,7 @@ def bad_roots_are_refused(conversation: Conversation) -> Iterator[Observation]:
     fix="Accept additionalDirectories, or do not advertise sessionCapabilities.additionalDirectories.",
 )
 def advertised_roots_are_taken(conversation: Conversation) -> Iterator[Observation]:
-    """In the stretch `new with roots` the folders are there."""
+    """Check the stretch `new with roots`, in which the folders exist."""
     for request in setup_requests(conversation, "session/new"):
         is_asked = is_in_stretch(conversation, request.request, "new with roots")
         if is_asked and _can(conversation) and is_fair(conversation, request):

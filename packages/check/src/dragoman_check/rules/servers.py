@@ -19,7 +19,7 @@ TYPES = ("http", "sse", "acp")
 
 
 def entry_fault(entry: Json) -> str:
-    """The mistake in an entry of mcpServers; empty if nothing is."""
+    """Return the mistake in an entry of mcpServers; empty if there is none."""
     kind = entry.get("type") if type(entry) is dict else None
     if kind == "acp":
         missing = missing_member(entry, name=str, serverId=str)

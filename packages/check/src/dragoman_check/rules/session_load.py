@@ -36,11 +36,11 @@ UNOBSERVED: dict[str, str] = {
 
 CHUNKS = ("user_message_chunk", "agent_message_chunk")
 PART = 8
-"""As many letters are found by accident only rarely."""
+"""The least letters of a text that is rarely found by chance."""
 
 
 def replay(conversation: Conversation, exchange: Exchange) -> list[Frame]:
-    """The updates of a session between a request and its answer."""
+    """Return the updates of a session between a request and its answer."""
     return [
         frame
         for frame in conversation.between(exchange.request, exchange.answer)
@@ -49,7 +49,7 @@ def replay(conversation: Conversation, exchange: Exchange) -> list[Frame]:
 
 
 def quiet_loads(conversation: Conversation, method: str) -> list[Exchange]:
-    """Successful loads while no turn of their session was running, so that all updates are theirs."""
+    """Return successful loads without a running turn in their session, so that all updates belong to them."""
     return [
         request
         for request in setup_requests(conversation, method)
@@ -58,7 +58,7 @@ def quiet_loads(conversation: Conversation, method: str) -> list[Exchange]:
 
 
 def squeeze(words: str) -> str:
-    """Without white space, which agents may lay out anew."""
+    """Return a text without white space, which agents may change."""
     return re.sub(r"\s+", "", words)
 
 
@@ -149,7 +149,7 @@ def _is_history(conversation: Conversation, exchange: Exchange, frame: Frame) ->
 
 
 def was_replayed(conversation: Conversation, exchange: Exchange, frame: Frame) -> bool:
-    """Whether a chunk repeats the agent's words from before."""
+    """Whether a chunk repeats the agent's earlier text."""
     chunk_text = squeeze("".join(chunk_texts([frame], "agent_message_chunk")))
     before = facts_before(conversation, session_of(exchange), exchange.request).agent
     return bool(chunk_text) and any(chunk_text in squeeze("".join(parts)) for parts in before)
@@ -184,7 +184,7 @@ def ids_of_replayed_messages_are_their_own(conversation: Conversation) -> Iterat
 
 
 def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Observation]:
-    """Find an id that comes back after the other role has spoken, and so names two messages."""
+    """Find an id that comes back after the other role has sent a message, and so names two messages."""
     past_ids: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
     current: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
     for frame in frames:

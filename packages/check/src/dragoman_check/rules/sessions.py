@@ -27,7 +27,7 @@ from dragoman_check.timeline import (
 from dragoman_check.values import is_absolute, text
 
 SCOPED = ("session/prompt", "session/set_mode", "session/set_config_option", "session/load", "session/resume")
-"""Requests that need a session which is in use, or stored."""
+"""Requests that need a session in use, or a stored one."""
 CAPABILITIES = {"session/load": ("loadSession",), "session/resume": ("sessionCapabilities", "resume")}
 
 _MISSING = re.compile(r"\bsession\b.*(not found|unknown|not exist)|(unknown|no such) session", re.IGNORECASE)
@@ -109,7 +109,7 @@ def settings_of_a_new_session_are_whole(conversation: Conversation) -> Iterator[
 
 
 def whole_settings(conversation: Conversation, method: str) -> Iterator[Observation]:
-    """Whether modes and options in the answers to a method are as they must be, where there are any."""
+    """Whether modes and options in the answers to a method are valid, if there are any."""
     for request in setup_requests(conversation, method):
         modes, options = request.result.get("modes"), request.result.get("configOptions")
         if modes is not None or options is not None:
@@ -161,8 +161,8 @@ def _is_lost(conversation: Conversation, exchange: Exchange) -> bool:
 
 
 def is_missing(conversation: Conversation, exchange: Exchange) -> bool:
-    """Whether a load or resume names a session that does not exist. Other connections have sessions too: only
-    one that an examination made up, or that the agent itself says it cannot find, is surely missing.
+    """Whether a load or resume names a missing session. Other connections have sessions too: only one that a
+    test invented, or that the agent itself can't find, is surely missing.
     """
     error = exchange.answer.message.get("error") if exchange.answer is not None else None
     message = text(error.get("message")) if type(error) is dict else ""

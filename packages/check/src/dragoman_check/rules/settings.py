@@ -21,7 +21,7 @@ from dragoman_check.values import items, text
 
 
 def mode_option(listing: OptionListing | None) -> JsonObject:
-    """The option that is the mode; empty if there is none."""
+    """Return the option for the mode; empty if there is none."""
     options = items(listing.options) if listing is not None else []
     return next((option for option in options if option.get("category") == "mode"), {})
 

@@ -12,7 +12,7 @@ from dragoman_check.replies import direction_to, frames_from, is_no_json, refusa
 from dragoman_check.rule import Observation, kept, observe, observe_each, rule
 
 MOST_LINES = 200
-"""Of one message that was broken into lines; whoever is longer than that is not looked at."""
+"""The most lines of one broken message; longer ones are skipped."""
 
 UNOBSERVED: dict[str, str] = {
     "STD-05": "a permission, about a stream that nobody judges",

@@ -17,7 +17,7 @@ from dragoman_check.values import is_absolute, items, text
 UINT32 = range(2**32)
 
 EXTENSIONS = ("terminal_output", "terminal-output")
-"""Members of `_meta` by which clients ask for terminals that are not theirs."""
+"""Members of `_meta` by which clients request terminals that an agent runs itself."""
 
 
 @rule("TOOL-11", side="agent", fix='Wrap what a call shows: {"type": "content", "content": {…}}.')
@@ -80,7 +80,7 @@ class ShownTerminal(Struct):
 
     creation: Frame | None = None
     first_shown: Frame | None = None
-    """The first time: with the rest of a call's content it may be shown again."""
+    """The first frame: with the rest of a call's content it may be shown again."""
     release: Frame | None = None
 
 

@@ -26,7 +26,7 @@ KINDS = frozenset(
 STATUSES = frozenset({"pending", "in_progress", "completed", "failed"})
 
 EFFECTS = ("fs/write_text_file", "terminal/create")
-"""What an agent asks of the client only because the model wanted a tool; files it also reads for itself."""
+"""Client requests that an agent sends only for a tool of the model; files it also reads for itself."""
 
 UNOBSERVED: dict[str, str] = {
     "TOOL-07": "what a client makes of an update is seen on its screen only",

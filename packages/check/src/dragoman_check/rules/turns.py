@@ -90,7 +90,7 @@ def a_turn_ends_with_a_stop_reason(conversation: Conversation) -> Iterator[Obser
 
 @rule_v1("TURN-03", side="agent", fix="Answer every session/prompt, whatever happens in its turn.")
 def no_turn_is_left_open(conversation: Conversation) -> Iterator[Observation]:
-    """Whoever ends a later turn of the session, or its own process, has left a turn without an answer."""
+    """Find turns without an answer: their agent has ended a later turn of the session, or its own process."""
     for turn in conversation.turns:
         request = turn.exchange.request
         if turn.exchange.answer is None and is_open(conversation, turn.session, request.number) is True:
@@ -144,8 +144,8 @@ def no_update_of_a_turn_comes_after_its_answer(conversation: Conversation) -> It
 
 
 def late_updates(conversation: Conversation, turn: ObservedTurn) -> list[Frame]:
-    """Updates that belong to a turn and come after its answer, before the client does anything with the
-    session again. Another prompt that was waiting meanwhile has updates of its own.
+    """Return updates of a turn after its answer, before the client uses the session again. A prompt that
+    waited in the meantime has its own updates.
     """
     end = turn.exchange.answer
     if end is None or running_turns(conversation, end.number, turn.session):

@@ -27,7 +27,7 @@ LISTS = {"config_option_update": "configOptions", "available_commands_update": "
 
 
 def is_nonsense(frame: Frame, conversation: Conversation) -> bool:
-    """Whether an update is of no known kind, or not as its kind must be."""
+    """Whether an update has an unknown kind, or an invalid form."""
     return bool(shape_errors(frame, conversation))
 
 

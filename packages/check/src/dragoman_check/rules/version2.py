@@ -37,16 +37,16 @@ WORK = (
     "tool_call_update",
     "tool_call_content_chunk",
 )
-"""Updates that only a session sends that is at work."""
+"""Updates that only a session at work sends."""
 
 
 def reason(turn: ObservedTurn) -> str:
-    """Why it ended; empty if it did not, or did not say so."""
+    """Return the stop reason; empty if there is none."""
     return text(update_of(turn.end).get("stopReason")) if turn.end is not None else ""
 
 
 def inserted_turns(conversation: Conversation) -> list[ObservedTurn]:
-    """Turns of prompts that were taken."""
+    """Return turns of accepted prompts."""
     return [turn for turn in conversation.turns if turn.exchange.has_result]
 
 

@@ -19,7 +19,7 @@ from dragoman.wire.envelope import Json, JsonObject, id_key
 from dragoman_local.journal.contract import Entry
 
 WIDTH = 100
-"""Characters of what was said that are shown."""
+"""The most characters of a message to show."""
 
 _ARROWS = {"to_agent": "──▶", "to_client": "◀──"}
 
@@ -31,7 +31,7 @@ class _Open(Struct):
 
 
 class Live:
-    """Formats a growing recording: `tell` gives the lines for one more entry."""
+    """Formats a growing recording: `tell` returns the lines for one more entry."""
 
     def __init__(self, *, width: int = WIDTH) -> None:
         self._width = width
@@ -56,7 +56,7 @@ class Live:
             yield f"{clock} {arrow} {self._message_line(entry, message)}"
 
     def rest(self) -> Iterator[str]:
-        """Messages that are not shown yet, and open questions."""
+        """Return the messages that are not shown yet, and open questions."""
         yield from self._flush_texts()
         for request in self._open.values():
             yield f"still open: {sanitize_line(request.method)} (id {self._short(str(request.id))})"

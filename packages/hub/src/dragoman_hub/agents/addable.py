@@ -1,5 +1,5 @@
-"""The agents that clients may have installed, and those that are: the list of `dragoman agents install`, as
-plain values.
+"""Agents that clients may have installed, and installed ones: the list of `dragoman agents install`, as plain
+values.
 
 Seldom asked for, and its imports would cost every start of a hub: `installation` imports it when it is used.
 Looks at files and fetches nothing.
@@ -20,8 +20,8 @@ __all__ = ["checked_plan", "installed_version", "listed", "uninstall"]
 
 
 def listed(offered: Container[str]) -> dict[str, Any]:
-    """The agents of the list that are not installed, each with its install plan, and those that we
-    installed. Reads files. Raises `LocalMistake` if the list cannot be read.
+    """Return the agents of the list that are not installed, each with its install plan, and those that we
+    installed. Reads files. Raises `LocalMistake` if the list can't be read.
     """
     registry = read_registry()
     installed = {agent.record.name: agent.record for agent in installed_agents()}
@@ -83,7 +83,7 @@ def _forward_plan(name: str, registry: AgentRegistry) -> InstallPlan:
 
 
 def checked_plan(agent: str, identity: str) -> tuple[str, str]:
-    """Title and version of the plan. Raises `LocalMistake` if the plan has changed meanwhile."""
+    """Return title and version of the plan. Raises `LocalMistake` if the plan has changed in the meantime."""
     plan = _forward_plan(agent, read_registry())
     if plan.name != agent or plan.identity != identity:
         raise LocalMistake(f"the plan to install {agent} has changed: look at the new plan")

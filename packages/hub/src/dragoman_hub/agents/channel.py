@@ -21,7 +21,7 @@ LEASE_OVER = "the lease of the hub has run out"
 
 
 class LeaseTerm(NamedTuple):
-    """How long something may act: so many seconds since a moment on the clock of leases."""
+    """The time in which an agent may act: this many seconds from a moment on the clock of leases."""
 
     seconds: float
     since: float
@@ -40,7 +40,7 @@ class AgentChannel(Protocol):
     """The channel to one running agent."""
 
     burst: AbstractContextManager[None]
-    """Entered while all that has come at once is fed."""
+    """Entered while all frames that arrived at once are fed."""
 
     @property
     def pid(self) -> int: ...
@@ -62,7 +62,7 @@ class AgentChannel(Protocol):
 
 
 class DirectChannel:
-    """A line over a transport that ends with us."""
+    """A channel over a transport that ends with the hub."""
 
     def __init__(self, transport: Transport, *, pid: int = 0) -> None:
         self.pid = pid
@@ -97,8 +97,8 @@ class DirectChannel:
         pass  # nobody keeps them for us
 
     def lease(self, seconds: float, *, since: float | None = None) -> None:
-        """Close when these are over, counted from `since` (a time of `lease.now`) or from now, unless there
-        is another lease by then. What has been closed stays so.
+        """Close after this many seconds, counted from `since` (a time of `lease.now`) or from now, unless
+        there is another lease by then. A closed channel stays closed.
         """
         if self._lease is None:
             self._lease = TimedLease(ran_out=self._ran_out)

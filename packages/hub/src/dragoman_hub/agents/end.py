@@ -26,13 +26,13 @@ from dragoman_local.secrets.search import redact
 
 LINES = 20
 LINE = 500
-"""Lines of standard error that are kept, and characters of each: the end of a traceback."""
+"""The lines of standard error to keep, and the most characters of each: the end of a traceback."""
 
 HEADLINE = 200
-"""Characters of the one line that goes into a message; all of it is in the details."""
+"""The most characters of the line in a message; the details hold everything."""
 
 SHORTEST_SECRET = 6
-"""A shorter value stands in too many words to be covered in all of them."""
+"""Shorter secrets are not hidden, because they would appear in too many words."""
 
 _OWN = re.compile(r"(?:dragoman translate|agent host|keeper): ")
 _NOISE = re.compile(r"\s+at .*|Node\.js v[\d.]+|[\s^~]*")
@@ -57,7 +57,7 @@ class AgentSecrets:
         return redact(text)
 
     def cover_error(self, error: ErrorObject) -> ErrorObject:
-        """The error in its agent's words, as the journal would store it: clients hear of it before that."""
+        """Return the error with hidden secrets, as the journal would store it: clients get it before that."""
         text = encode_json(error)
         for value in self._values:
             text = text.replace(encode_json(value)[1:-1], REDACTED.encode())
@@ -85,14 +85,14 @@ class AgentEnd(Struct, frozen=True, kw_only=True):
 
     agent: str
     exit_status: int | None = None
-    """Negative for a signal; None if nobody knows it."""
+    """Negative for a signal; None if unknown."""
     reason: str = ""
-    """What whoever watched the process says of its end."""
+    """The reason, from the process that watched the agent."""
     stderr: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
-        """One line: the agent, how it ended, and the reason if the agent gave one."""
+        """One line: the agent, how it ended, and the agent's reason if there is one."""
         headline = headline_of(self.stderr)
         if headline.startswith(_CANNOT_START):  # an interpreter before it found no program
             return f"agent {self.agent}: {headline}"
@@ -103,7 +103,7 @@ class AgentEnd(Struct, frozen=True, kw_only=True):
         return f"agent {self.agent} ended with {self._how()}" + (f": {words}" if words else "")
 
     def details(self) -> dict[str, Any]:
-        """The same for programs, with all that was kept of its words."""
+        """The same for programs, with all kept output."""
         return {
             "agent": self.agent,
             "exitStatus": None if self.exit_status is None or self.exit_status < 0 else self.exit_status,
@@ -128,7 +128,7 @@ class AgentEnd(Struct, frozen=True, kw_only=True):
 
 
 def headline_of(lines: Iterable[str]) -> str:
-    """The line that best explains the end: the agent's last one that is not decoration."""
+    """Return the line that best explains the end: the agent's last line without decoration."""
     visible = [line for line in lines if not _NOISE.fullmatch(line)]
     own = [line for line in visible if not _OWN.match(line)]
     headline = own[-1] if own else _OWN.sub("", visible[-1]) if visible else ""

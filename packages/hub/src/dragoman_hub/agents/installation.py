@@ -1,5 +1,4 @@
-"""Installs agents for an administrator who asks from a client: only those in the list of `dragoman agents
-install`.
+"""Installs agents for an administrator at a client: only those in the list of `dragoman agents install`.
 
 An installation is that very command in a process of its own, with the plan that the administrator has seen:
 if the list says something else by then, nothing is done. One runs at a time, for a bounded time; it can be
@@ -33,19 +32,19 @@ else:
 log = logging.getLogger(__name__)
 
 SECONDS = 600.0
-"""For the whole of an installation: some agents are hundreds of megabytes."""
+"""The most seconds for an installation: some agents are hundreds of megabytes."""
 
 ENDING_SECONDS = 20.0
-"""For a cancelled one to remove what is not complete, which may be thousands of files."""
+"""The most seconds for a cancelled installation to remove its files, which may be thousands."""
 
 SAID = 16_000
-"""Bytes of what an installation says that are kept: the end says why."""
+"""The most bytes of an installation's output to keep, from its end."""
 
 LINES = 40
 
 COMMAND = (sys.executable, "-m", "dragoman", "agents", "install")
 MISTAKES = ("dragoman agents install: ", "dragoman: ")
-"""How the command begins to say what went wrong."""
+"""The prefixes of the command's error lines."""
 
 JobState: TypeAlias = Literal["running", "installed", "failed", "cancelled"]
 
@@ -93,7 +92,7 @@ class AgentInstaller:
     def __init__(
         self, *, offer: Callable[[], None], refusal: str = "", audit: str = "", seconds: float = SECONDS
     ) -> None:
-        """`offer` lets the hub look for its agents anew. `audit` is a file, or nothing."""
+        """`offer` lets the hub search for its agents again. `audit` is a file, or None."""
         self.refusal = refusal
         """Why nothing is installed or removed for clients; empty if it is."""
         self.job: InstallJob | None = None
@@ -106,13 +105,13 @@ class AgentInstaller:
         self._removal = ""
 
     async def listed(self, offered: Container[str]) -> dict[str, Any]:
-        """Agents that can be added, and those that were; `offered` are names of agents that are
-        here already.
+        """Return agents that can be added, and added ones; `offered` are names of agents that are available
+        already.
         """
         return await asyncio.to_thread(addable.listed, offered)
 
     def check(self) -> None:
-        """Raises `LocalMistake` if this hub installs and removes nothing for clients."""
+        """Raise `LocalMistake` if this hub installs and removes no agents for clients."""
         if self.refusal:
             raise LocalMistake(self.refusal)
 
@@ -124,7 +123,7 @@ class AgentInstaller:
             raise LocalMistake(f"{self._removal} is being removed: try again when that is done")
 
     async def begin(self, agent: str, *, plan: str, by: str) -> InstallJob | None:
-        """A job that `run` then does; None if the one that runs is the same. Raises `LocalMistake`."""
+        """Return a job for `run`; None if the running job is the same. Raises `LocalMistake`."""
         self.check()
         title, version = await asyncio.to_thread(addable.checked_plan, agent, plan)
         if self.job is not None and self.job.state == "running" and self.job.plan == plan:
@@ -142,7 +141,7 @@ class AgentInstaller:
         return job
 
     async def run(self, job: InstallJob) -> None:
-        """Installs, to the end; what came of it is in the job."""
+        """Install to the end; the result is in the job."""
         try:
             status = await self._run(job)
             if status == 0:
@@ -196,7 +195,7 @@ class AgentInstaller:
             await run_to_end(_end(process))
 
     async def cancel(self) -> None:
-        """End what runs, and wait until what is not complete is removed."""
+        """Cancel the running job, and wait until its files are removed."""
         if self.job is None or self.job.state != "running":
             return
         self._is_cancelled = True
@@ -205,8 +204,8 @@ class AgentInstaller:
         await self._ended.wait()
 
     async def remove(self, agent: str, *, by: str, end: Callable[[], Any]) -> str:
-        """Removes an agent that was installed; its version, or nothing if it was not. `end` ends its process.
-        Raises `LocalMistake`.
+        """Remove an installed agent; return its version, or nothing if it was not installed. `end` ends its
+        process. Raises `LocalMistake`.
         """
         self.check()
         version = await asyncio.to_thread(addable.installed_version, agent)
@@ -225,7 +224,7 @@ class AgentInstaller:
         return version
 
     async def write_down(self, act: str, agent: str, title: str, *, by: str, is_allowed: bool = True) -> None:
-        """One line of the audit log. Raises `LocalMistake` if it cannot be written: then nothing is done."""
+        """Write one line to the audit log. Raises `LocalMistake` if that fails: then nothing is done."""
         if not self._audit:
             return
         entry = attempt_entry(

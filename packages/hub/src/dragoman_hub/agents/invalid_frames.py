@@ -28,14 +28,14 @@ class InvalidFrames:
         self._next_log = float("-inf")
 
     def add(self, size: int, why: str) -> None:
-        """Count a frame; `why` says in our own words what is wrong with it."""
+        """Count a frame; `why` describes the mistake in our own words."""
         self.count += 1
         self._bytes += size
         if self._clock() >= self._next_log:
             self.flush(f"; {why}")
 
     def flush(self, why: str = "") -> None:
-        """Log what is not logged yet."""
+        """Log the counts that are not logged yet."""
         count = self.count - self._logged_count
         if not count:
             return

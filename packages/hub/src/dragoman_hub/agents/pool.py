@@ -36,9 +36,9 @@ from dragoman_hub.session.frames import value_of
 log = logging.getLogger(__name__)
 
 INITIALIZE_SECONDS = 300.0
-"""An agent that fetches its own packages first takes minutes."""
+"""The most seconds for `initialize`: an agent that first downloads its packages takes minutes."""
 CALM_SECONDS = 60.0
-"""A process that lived so long did not die of its start."""
+"""A process that lived this many seconds did not fail at its start."""
 LONGEST_PAUSE = 30.0
 LOOK_SECONDS = 15.0
 
@@ -62,27 +62,29 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     open: Callable[[], Awaitable[AgentChannel]]
     """Starts it."""
     adopt: Callable[[], Awaitable[AgentChannel | None]] | None = None
-    """Finds one that outlived the hub before; None if none did. Without it, none ever does."""
+    """Finds a process that outlived the previous hub; None if there is none. Without this function there
+    never is.
+    """
     title: str = ""
     description: str = ""
     idle: float = 600.0
     restarts: int = 5
     place: str = ""
-    """The machine or the container that it runs on, with its sessions' folders; empty for this machine."""
+    """The machine or container of the agent and of its sessions' folders; empty for this machine."""
     sandbox: str = "off"
     """The sandbox around its processes."""
     roots: tuple[str, ...] = ()
-    """Folders that it can write in; empty if no sandbox says so."""
+    """Folders that it can write to; empty if no sandbox limits them."""
     secrets: tuple[str, ...] = ()
-    """Values of its environment that must not be shown with its last words."""
+    """Values of its environment to hide in its last output."""
     is_interpreted: bool = False
-    """Whether an interpreter of ours stands before it, whose words to other edges (`dragoman/…`) stay."""
+    """Whether our interpreter runs in front of it, whose fields for other edges (`dragoman/…`) stay."""
     examine: Callable[[], Awaitable[dict[str, Any]]] | None = None
-    """Says step by step whether it starts and works, in a process of its own; None if nobody can say."""
+    """Tests step by step in a separate process whether it starts and works; None if that is impossible."""
 
 
 class AgentSlot:
-    """One agent: its running process, if any, and how the last ones ended."""
+    """One agent: its running process, if any, and the ends of earlier ones."""
 
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
@@ -134,7 +136,7 @@ class AgentPool:
         return self._owner
 
     def offer(self, specs: Mapping[str, AgentSpec]) -> None:
-        """From now on these; what runs goes on under what it was started with."""
+        """Offer these agents from now on; running processes keep their old settings."""
         for name, spec in specs.items():
             if name in self.seats:
                 self.seats[name].spec = spec
@@ -153,7 +155,7 @@ class AgentPool:
             raise LocalMistake(f"the hub has no agent {name!r}; it has {names}") from None
 
     async def ensure_process(self, name: str) -> AgentProcess:
-        """A running process of the agent; starts one if there is none."""
+        """Return a running process of the agent; start one if there is none."""
         seat = self.seat(name)
         async with seat.starting:
             if seat.process is not None and not seat.process.over:
@@ -171,11 +173,11 @@ class AgentPool:
             return process
 
     def find_process(self, name: str) -> AgentProcess | None:
-        """The last process of the agent, if it has had one."""
+        """Return the last process of the agent, if there was one."""
         return self.seats[name].process if name in self.seats else None
 
     async def adopt_all(self) -> list[AgentProcess]:
-        """The processes that outlived the hub before this one."""
+        """Return the processes that outlived the previous hub."""
         return [process for seat in self.seats.values() if (process := await self._adopt(seat))]
 
     async def _adopt(self, seat: AgentSlot) -> AgentProcess | None:
@@ -207,7 +209,7 @@ class AgentPool:
         )
 
     def renew(self, lasting: LeaseTerm) -> None:
-        """Let running agents continue for so long."""
+        """Let running agents continue for this many seconds."""
         for process in self._processes():
             process.channel.lease(lasting.seconds, since=lasting.since)
 
@@ -219,7 +221,7 @@ class AgentPool:
                 await channel.aclose()
 
     async def lose(self) -> None:
-        """End all agents at once; what they were doing is for others to write down."""
+        """End all agents at once; another node records the state of their work."""
         processes = self._processes()
         for process in processes:
             process.is_dismissed = True
@@ -303,7 +305,7 @@ class AgentPool:
     # Sessions and processes.
 
     async def make(self, name: str, params: dict[str, Any]) -> tuple[AgentProcess, dict[str, Any]]:
-        """A new session of the agent; what it answered."""
+        """Create a new session of the agent; return its answer."""
         _check_wall(self.seat(name).spec, params)
         process = await self.ensure_process(name)
         answer = value_of(await process.call("session/new", params, within=LOAD_SECONDS), {})
@@ -312,7 +314,7 @@ class AgentPool:
         return process, answer
 
     async def bind(self, session: LiveSession) -> SessionProcess:
-        """A process that knows the session. It is bound to the end though whoever asks leaves meanwhile."""
+        """Return a process that knows the session. The binding completes even if the caller leaves."""
         process = session.process
         if process is not None and not process.over and not session.binding.in_use:  # nearly always
             process.used = asyncio.get_running_loop().time()
@@ -393,15 +395,15 @@ class AgentPool:
     async def load_first(
         self, session: LiveSession, process: SessionProcess, params: Mapping[str, Any]
     ) -> None:
-        """Load a session that only the process knows, to the end, even if the caller leaves meanwhile. If it
-        does not, the session is discarded. Raises what `AgentProcess.call` does.
+        """Load a session that only the process knows, to the end, even if the caller leaves. If that fails,
+        the session is discarded. Raises the same as `AgentProcess.call`.
         """
         assert isinstance(process, AgentProcess)
         load = _begin_load(session, process, "session/load")
         await asyncio.shield(self._start_first(load, dict(params)))
 
     def go_on_loading(self, session: LiveSession) -> None:
-        """The hub before us has ended while the process brought the session back."""
+        """Continue a load that the previous hub had started."""
         process = self.find_process(session.state.agent)
         assert process is not None  # the session has just been bound to it
         load = SessionLoad(session, process, session.state.loading, "session/load")
@@ -441,7 +443,7 @@ class AgentPool:
         await session.hub.journal.describe(session.id, agent=state.agent, cwd=state.cwd)
 
     async def wait_until_loaded(self, session: LiveSession) -> None:
-        """Until its first load has come to an end, whatever that is."""
+        """Wait until the session's first load has ended in any way."""
         future = self._first_loads.get(session.id)
         if future is not None:
             await asyncio.wait((future,))
@@ -468,7 +470,7 @@ class AgentPool:
             now = asyncio.get_running_loop().time()
             for seat in self.seats.values():
                 process = seat.process
-                if process is None or process.over or not _is_calm(process):
+                if process is None or process.over or not process.is_calm:
                     continue
                 if now - process.used > seat.spec.idle:
                     log.info("%s was stopped: unused for %g s", process.agent, seat.spec.idle)
@@ -476,20 +478,20 @@ class AgentPool:
                     await process.channel.aclose()
 
     async def dismiss(self, name: str) -> None:
-        """End the agent's process, if it has one. Raises `LocalMistake` if something goes on in it."""
+        """End the agent's process, if there is one. Raises `LocalMistake` if it is at work."""
         seat = self.seats.get(name)
         if seat is None:
             return
         process = seat.process
-        if seat.starting.locked() or (process is not None and not process.over and not _is_calm(process)):
+        if seat.starting.locked() or (process is not None and not process.over and not process.is_calm):
             raise LocalMistake(f"{name} is at work: wait until its turns have ended, or cancel them")
         if process is not None and not process.over:
             process.is_dismissed = True
             await process.channel.aclose()
 
     async def leave(self) -> None:
-        """Let go of agents that outlive us, and end the others; one that has not answered to `initialize` is
-        of no use to the next hub.
+        """Leave the agents that outlive us, and end the others. One without an `initialize` answer is of no
+        use to the next hub.
         """
         useless = {seat.beginning for seat in self.seats.values()}
 
@@ -574,11 +576,6 @@ async def _settle(future: asyncio.Future[T], work: Coroutine[object, None, T]) -
         raise
     else:
         future.set_result(result)
-
-
-def _is_calm(process: AgentProcess) -> bool:
-    """Whether none of its sessions is active, and no caller waits for its answer: a login takes time."""
-    return not process.is_called and all(session.state.is_calm for session in process.sessions.values())
 
 
 async def _ignore_session(process: AgentProcess, session_id: str) -> None:

@@ -1,4 +1,4 @@
-"""One process of an agent, from its start to its end, with the sessions that it has loaded.
+"""One process of an agent, from its start to its end, with its loaded sessions.
 
 Frames of the agent are sorted by session and given to it; what it asks beyond any session is answered here.
 Calls of the hub's own have ids of the hub, and an end: their answer, their deadline, or the agent's. Frames
@@ -68,47 +68,47 @@ log = logging.getLogger(__name__)
 
 EARLY = 20_000
 EARLY_BYTES = 4 * MIB
-"""Messages about sessions that are being made, and their bytes; more than a few, nobody sends. The line is
-not paused for them: the answer that makes the session comes behind them.
+"""The most messages about sessions that are being created, and their bytes; agents send only a few. Reading
+is not paused for them, because the answer that creates the session comes after them.
 """
 
 EARLY_SECONDS = 15.0
-"""How long a request about a session that is being made waits. The agent may wait for its answer before it
-says which session it is, and then neither would ever come.
+"""The seconds that a request about a session that is being created waits. The agent may wait for the answer
+before it sends the session's id; then neither would ever come.
 """
 
 UNCLAIMED, UNCLAIMED_BYTES = 16, 64 * 1024
-"""Answers that nobody waits for yet, and how large one may be to be kept."""
+"""Answers without a waiter, and the largest size of an answer to keep."""
 
 UNKNOWN_NAMES = 1000
-"""Names that are not sessions of ours and are remembered as such, so that the journal is not asked for each
-frame; of more, no agent speaks by mistake.
+"""Unknown session names to remember, so that the journal is not searched for each frame; no agent uses more
+by mistake.
 """
 
 ABANDONED_NAMES = 10_000
-"""Sessions that an agent was told to close and that are remembered; it is done with older ones."""
+"""Closed sessions to remember; the agent no longer uses older ones."""
 
 LOOKING = "sessions are looked for"
-"""Why an agent is not read for a moment."""
+"""The reason for a short pause in reading an agent."""
 
 REFUSED_BYTES = MIB
-"""Refusals that an agent may leave unread before it is not read either."""
+"""The most bytes of unread refusals before the agent is not read any more."""
 
 UNREAD_BYTES = 4 * PIPE_BYTES
-"""An agent with more than this to take has to read before it can be expected to go on."""
+"""An agent with more unread bytes must read before it can continue."""
 
 
 SAID_STREAMS = 64
-"""Streams of which a number is kept although the agent's host has it."""
+"""Streams whose number is kept although the agent's host has it too."""
 
 
 class AgentProcess:
-    """One agent process. The pool makes it, and is notified of its end by `on_end`."""
+    """One agent process. The pool creates it, and `on_end` reports its end."""
 
     last_frame = 0
-    """The number of the last frame that we had from it."""
+    """The number of its last received frame."""
     is_dismissed = False
-    """Whether we have ended it ourselves, because nobody needs it."""
+    """Whether we ended it because it was not needed."""
     _acknowledged_frame = 0  # frames up to this one are not said again
     _most_said = SAID_STREAMS  # how many numbers are kept before those that its host has are dropped
     _refused_bytes = 0  # bytes of refusals since it has last taken everything
@@ -127,8 +127,8 @@ class AgentProcess:
         invalid: InvalidFrames | None = None,
         is_interpreted: bool = False,
     ) -> None:
-        """`secrets` are values of the agent's environment that nobody is shown; `invalid` counts its lines
-        that are not messages; `is_interpreted` as in `AgentSpec`.
+        """`secrets` are values of the agent's environment to hide; `invalid` counts its lines that are not
+        messages; `is_interpreted` as in `AgentSpec`.
         """
         self.agent = agent
         self.channel = channel
@@ -179,22 +179,26 @@ class AgentProcess:
     def start(self) -> None:
         self.channel.start(self)
 
+    async def aclose(self) -> None:
+        """End it; whoever waits for its answers hears that."""
+        await self.channel.aclose()
+
     # What we say.
 
     def next_id(self) -> int:
         return self._connection.next_id()
 
     def say(self, session: LiveSession, frame: bytes, sequence: int) -> None:
-        """Give the agent a frame that is stored in the session's stream. The session is charged for it until
-        the agent's pipe has taken it.
+        """Send the agent a frame that is stored in the session's stream. It counts against the session until
+        it is in the agent's pipe.
         """
+        self._untaken.append((session.bounds.answers, len(frame)))
         own = self.own_ids.get(session.id, session.id)
         wire_frame = frame if own == session.id else with_session_id(frame, own)
         number = session.state.taken_before + sequence
         if self.survives:  # nobody counts them else
             self._remember_number(session.stream, number)
         self._write(wire_frame + b"\n", stream=session.stream, last=number)
-        self._untaken.append((session.bounds.answers, len(frame)))
         self._watch_pipe()
 
     def _remember_number(self, stream: str, number: int) -> None:
@@ -202,8 +206,8 @@ class AgentProcess:
         self._closed_streams.discard(stream)
 
     def forget_numbers(self, stream: str) -> None:
-        """Forget the numbers of a stream: the journal has the order to close the session, so no hub repeats
-        earlier frames. The process's host forgets the numbers once it has taken all of it.
+        """Forget the numbers of a stream: the order to close the session is in the journal, so no hub repeats
+        earlier frames. The process's host forgets the numbers after it has taken all frames.
         """
         if self.has_unheard(stream):
             self._closed_streams.add(stream)
@@ -212,11 +216,11 @@ class AgentProcess:
             self.channel.forget(stream)
 
     def last_number(self, stream: str) -> int:
-        """The last number that the process was given, or is about to be given, of a stream of this name."""
+        """Return the last number of a stream of this name that was sent to the process, or is about to be."""
         return max(self.channel.taken_numbers.get(stream, 0), self._last_said.get(stream, 0))
 
     def last_taken(self, state: SessionState) -> int:
-        """The last entry of the session's stream that it was given, by whichever hub."""
+        """Return the last entry of the session's stream that was sent to it, by any hub."""
         return self.channel.taken_numbers.get(state.id, 0) - state.taken_before
 
     def has_unheard(self, stream: str) -> bool:
@@ -228,10 +232,10 @@ class AgentProcess:
         await self.channel.wait_until_taken(stream, self._last_said.get(stream, 0))
 
     def refuse(self, request_ids: Iterable[Id], error: ErrorObject, *, number: int, name: str = "") -> None:
-        """Answer requests that go no further. They are about the session that the agent calls `name`, and the
-        last of them is the frame `number`: its host keeps that until the frame is acknowledged, so that the
-        next hub does not answer again. These answers wait for nobody: an agent that leaves too many of them
-        unread is not read until it has taken them.
+        """Answer requests that are not passed on. They are about the session that the agent calls `name`; the
+        last one is frame `number`, which its host keeps until the acknowledgement, so that the next hub does
+        not answer again. These answers are sent without waiting: an agent with too many unread answers is not
+        read until it has read them.
         """
         block = b"".join(failure(request_id, error) for request_id in request_ids)
         self._write_refusal(block, name, number)
@@ -241,8 +245,8 @@ class AgentProcess:
         self._watch_pipe()
 
     def mark_answered(self, name: str, number: int) -> None:
-        """No hub answers requests about this session up to the frame `number`: the journal had the answers,
-        and is about to forget them.
+        """Note that requests about this session up to the frame `number` need no answer: their answers were
+        in the journal, which is about to forget them.
         """
         if number > self._acknowledged_frame:
             self._write_refusal(b"", name, number)
@@ -255,14 +259,14 @@ class AgentProcess:
 
     def skip_stored(self, own: str, number: int) -> None:
         """Skip its messages about this session up to the frame `number`: the journal has them and their
-        effects. The session is closed, and is not known by its process.
+        effects. The session is closed, and unknown to its process.
         """
         self._unknown[own] = number
 
     @property
     def is_behind(self) -> bool:
-        """Whether it has much to read. Work for it waits then, but it is not kept from speaking: one that can
-        do one thing at a time would wait for us, and we for it.
+        """Whether it has much to read. Then new work for it waits, but it is still read: an agent that can do
+        only one thing at a time would wait for us, and we for it.
         """
         return self.channel.pending > UNREAD_BYTES
 
@@ -314,7 +318,7 @@ class AgentProcess:
         waiting: LiveSession | asyncio.Future[Raw],
         method: str = "session/prompt",
     ) -> None:
-        """Give the answer to this request to its waiter. It may have come while a session was opened."""
+        """Pass the answer to this request to its waiter. It may have arrived while a session was opened."""
         self._connection.expect(request_id, method, waiting)
         if (early := self._unclaimed.pop(request_id, None)) is not None:
             asyncio.get_running_loop().call_soon(self._on_answer, *early, Receipt(early[2]))
@@ -331,8 +335,8 @@ class AgentProcess:
     def join(
         self, session: LiveSession, own: str, *, note: BroughtBack | None = None, last_received: int = 0
     ) -> None:
-        """From here on it knows the session, by the id `own`. `note` is for the stream, if that does not say
-        so yet.
+        """Note that it knows the session from now on, by the id `own`. `note` is for the stream, unless the
+        stream has it already.
         """
         self.sessions[own] = session
         self.own_ids[session.id] = own
@@ -342,8 +346,8 @@ class AgentProcess:
         self.on_joined(own)
 
     def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
-        """Forget a session that the process no longer knows; returns its own id for it. `for_good` if nobody
-        shall hear what it still says of the session: it must not become a child session.
+        """Forget a session that the process no longer knows; return its own id. `for_good` also drops its
+        later messages about the session: they must not create a child session.
         """
         own = self.own_ids.pop(session.id, session.id)
         self.sessions.pop(own, None)
@@ -354,7 +358,7 @@ class AgentProcess:
         return own
 
     def part_from(self, session: LiveSession) -> None:
-        """Somebody else has the session from here on."""
+        """Note that another process or node has the session from now on."""
         own = self.forget(session, for_good=True)
         for call in list(self._connection.calls.values()):
             if call.context is session:
@@ -365,7 +369,7 @@ class AgentProcess:
             self.notify("session/cancel", encode_json({"sessionId": own}))
 
     def promise(self, number: int, method: str) -> asyncio.Future[Raw]:
-        """The future answer to a request that another part of the hub sends under this id."""
+        """Return the future answer to a request that another part of the hub sends under this id."""
         future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self.expect(number, future, method)
         future.add_done_callback(lambda _: self._connection.take(number))
@@ -374,12 +378,17 @@ class AgentProcess:
         return future
 
     @property
-    def is_called(self) -> bool:
-        """Whether a call of the hub's own waits for an answer."""
-        return bool(self._connection.calls)
+    def is_calm(self) -> bool:
+        """Whether no caller waits for it, and it waits for none, so that it may be ended. A login takes time,
+        and a session that is being created or searched is not among its sessions yet.
+        """
+        is_awaited = self._connection.calls or self._making or self._seeking
+        return not is_awaited and all(
+            session.state.is_calm and not session.has_more_to_say for session in self.sessions.values()
+        )
 
     def failure(self) -> AgentFailed:
-        """Why nothing more can be expected of it."""
+        """The reason why no more can be expected of it."""
         end = self.end or self.ended_so_far("it was given up")
         return AgentFailed(end.message, end.details())
 
@@ -389,12 +398,12 @@ class AgentProcess:
         return {"code": INTERNAL_ERROR, "message": message, "data": self.failure().details}
 
     def ended_so_far(self, reason: str, exit_status: int | None = None) -> AgentEnd:
-        """Its end as known so far, with its standard error until now."""
+        """Return its end as known so far, with its standard error until now."""
         return AgentEnd(agent=self.agent, exit_status=exit_status, reason=reason, stderr=self._stderr.lines())
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """A session is being made: what the agent says of it before we know it waits until we do."""
+        """Hold the agent's messages about a session that is being created, until its id is known."""
         self._making += 1
         try:
             yield
@@ -402,9 +411,7 @@ class AgentProcess:
             self._end_making()
 
     def on_joined(self, own: str) -> None:
-        """Handle the messages that came before the session was known: they no longer wait for other
-        sessions.
-        """
+        """Handle the messages from before the session was known: they no longer wait for other sessions."""
         if own in self._early:
             asyncio.get_running_loop().call_soon(self._sort_known, own)
 
@@ -445,8 +452,8 @@ class AgentProcess:
         within: float | None = None,
         waits_for_person: Callable[[], bool] = nobody,
     ) -> Raw:
-        """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`.
-        `within` is for what gets another time than most calls of a machine.
+        """Send the agent a request. Raises `CallFailed` with its error, `LinkClosed` if it is gone,
+        `TimeoutError`. `within` overrides the usual deadline.
         """
         seconds = within or bound(method, CALL_SECONDS, receiver="agent")
         number = self.next_id()
@@ -464,7 +471,7 @@ class AgentProcess:
         self._write(request(number, method, encode_json(params)), stream=session.stream, last=last)
 
     def has_load(self, state: SessionState) -> bool:
-        """Whether the agent was given the request to load that the session's stream names."""
+        """Whether the agent got the load request that the session's stream names."""
         return self.last_taken(state) >= state.bound_at
 
     async def result(
@@ -475,23 +482,23 @@ class AgentProcess:
         within: float | None,
         waits_for_person: Callable[[], bool],
     ) -> Raw:
-        """The result of `call`, for a request that was already sent."""
+        """Return the result of `call` for a request that was already sent."""
         result = await answer_within(future, within, waits_for_person=waits_for_person)
         return result if bytes(result) != b"null" else _empty_result(method)
 
     def keep_answer(self, number: int) -> None:
-        """The answer to this request is acknowledged when a session has stored what came of it; until then
-        the agent's host says it again to the next hub.
+        """Acknowledge the answer to this request only after a session has stored its result; until then the
+        agent's host sends it again to the next hub.
         """
         self._kept_answers[number] = None
 
     def number_of_answer(self, number: int) -> int:
-        """The number of the frame that answers this request; 0 if none does yet."""
+        """Return the number of the frame with the answer to this request; 0 if there is none yet."""
         answer = self._kept_answers.get(number)
         return 0 if answer is None else answer[0]
 
     def take_answer(self, number: int) -> Receipt | None:
-        """The receipt of the answer, which is the caller's to give back; None if there is no answer."""
+        """Return the receipt of the answer, which the caller must give back; None if there is no answer."""
         answer = self._kept_answers.pop(number, None)
         return None if answer is None else answer[1]
 
@@ -507,9 +514,9 @@ class AgentProcess:
     # What it says: the sink of the line.
 
     def feed(self, first: int, block: bytes) -> None:
-        """Notifications of one session that follow each other stay together. Every line has its number, also
-        one that is blank or dropped, and numbers of a run have no gaps. Names of the hub's end here: nothing
-        behind this line, and no client, has to ask whether an agent wrote them.
+        """Receive frames. Consecutive notifications of one session stay together. Every line has its number,
+        even a blank or dropped one, and the numbers of a run have no gaps. Fields that belong to the hub are
+        removed here, so that later code need not check whether an agent wrote them.
         """
         if may_hold(block):
             block = b"\n".join(map(self._without_our_names, block.split(b"\n")))
@@ -669,12 +676,12 @@ class AgentProcess:
         return bool(self._seeking)
 
     async def wait_for_seeking(self) -> None:
-        """Until the sessions that are looked for now are found, or are not. Each search has its end."""
+        """Wait until the current searches for sessions have ended. Each search has a time limit."""
         if self._seeking:
             await asyncio.wait(set(self._seeking))
 
     async def finish_seeking(self) -> None:
-        """Until the sessions that it spoke of last are found. Whoever does not wait for that ends it."""
+        """Wait for the last searches for sessions. A caller that does not wait ends them."""
         try:
             await self.wait_for_seeking()
         finally:
@@ -766,7 +773,7 @@ class AgentProcess:
         return receipt
 
     def on_stored(self, receipt: Receipt) -> None:
-        """Note that one part of a block is stored."""
+        """Note that a part of a block is stored."""
         receipt.open -= 1
         last = 0
         while self._receipts and self._receipts[0].open == 0:
@@ -778,19 +785,19 @@ class AgentProcess:
                 self.forget_numbers(stream)
 
     def hold(self, holder: object) -> None:
-        """Somebody cannot take more now."""
+        """Pause reading for this reason."""
         if not self._full and not self.over:
             self.channel.pause()
         self._full.add(holder)
 
     def hold_while_full(self, budget: ByteBudget) -> None:
-        """Its bytes are counted there: do not read it until there is room."""
+        """Count its bytes in this budget, and pause reading until there is room."""
         if budget not in self._full:
             self.hold(budget)
             budget.when_room(partial(self.release, budget))
 
     def slow_down(self, lent: ByteBudget) -> None:
-        """The same for requests that we carry out, unless it has much to read (see `is_behind`)."""
+        """Do the same for requests that we carry out, unless it has much to read (see `is_behind`)."""
         if lent.is_full and not self.is_behind:
             self._lent.add(lent)
             self.hold_while_full(lent)
@@ -804,7 +811,7 @@ class AgentProcess:
     # What it can.
 
     def can(self, *path: str) -> bool:
-        """Whether it announced a capability, such as `can("sessionCapabilities", "resume")`."""
+        """Whether it has announced a capability, such as `can("sessionCapabilities", "resume")`."""
         value: Any = self.initialize_result.get("agentCapabilities")
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
@@ -822,7 +829,7 @@ def _empty_result(method: str) -> Raw:
 
 
 def failed_with(error: ErrorObject) -> CallFailed:
-    """An agent's error, as an exception that may be passed on to clients."""
+    """Return an agent's error as an exception that may be passed on to clients."""
     return CallFailed(
         error.code or INTERNAL_ERROR, error.message, None if error.data is UNSET else error.data
     )

@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from hashlib import blake2b
 
 PREFIX = "\n"
-"""What the names begin with under which a host counts refusals; no session's stream begins so."""
+"""The prefix of names under which a host counts refusals; no session's stream has it."""
 
 
 class Refusals:
-    """The refused requests of one process. `taken` are the numbers that its host has."""
+    """The refused requests of one process. `taken` are the numbers known to its host."""
 
     def __init__(self, taken: Mapping[str, int]) -> None:
         self._last = {stream: last for stream, last in taken.items() if stream.startswith(PREFIX)}
 
     def add(self, name: str, number: int) -> str:
-        """The name under which the host counts the refusal of this frame, which is about the session `name`;
-        empty if it counts that frame already, or a later one.
+        """Return the name under which the host counts the refusal of this frame, which is about the session
+        `name`; empty if it already counts that frame or a later one.
         """
         stream = _stream_of(name)
         if number <= self._last.get(stream, 0):
@@ -31,12 +31,12 @@ class Refusals:
         return stream
 
     def has(self, name: str, number: int) -> bool:
-        """Whether the request in this frame has its answer."""
+        """Whether the request in this frame is answered."""
         return bool(self._last) and number <= self._last.get(_stream_of(name), 0)
 
     def take_acknowledged(self, number: int) -> list[str]:
-        """Take the names up to an acknowledged frame: the host need not count them, because they are not sent
-        again.
+        """Return the names up to an acknowledged frame: the host can forget them, because the frames are not
+        sent again.
         """
         streams = [stream for stream, last in self._last.items() if last <= number]
         for stream in streams:

@@ -1,4 +1,4 @@
-"""Makes an agent process load or resume a session, by a request of the hub.
+"""Loads or resumes a session in an agent process, by a request of the hub.
 
 That request is in the session's stream before it is sent, and its answer is acknowledged when what came of it
 is stored. So a hub that ends meanwhile, killed or told to, leaves the load as it is, and the next one waits
@@ -27,10 +27,10 @@ LOAD_SECONDS = 300.0
 
 
 class SessionLoad:
-    """From the request to its answer; ends with `finish` or `give_up`, or with the hub."""
+    """One load, from the request to its answer; ends with `finish` or `give_up`, or with the hub."""
 
     def __init__(self, session: LiveSession, process: AgentProcess, number: int, method: str) -> None:
-        """`number` is the id of the request, which is in the stream."""
+        """`number` is the id of the request in the stream."""
         self.session = session
         self.process = process
         self.own = session.state.agent_session
@@ -47,7 +47,9 @@ class SessionLoad:
         session.is_replaying = not self.is_first
 
     async def send(self, params: dict[str, Any]) -> None:
-        """The next hub looks for the session, and knows of the load, before anything can be asked in it."""
+        """Send the request. Before the first use of the session, the next hub finds it, and knows of the
+        load.
+        """
         try:
             await self.session.hub.will_run(self.session)
             await self.session.wait_until_stored()
@@ -60,7 +62,7 @@ class SessionLoad:
         self.process.request_load(self.session, self._number, self._method, params)
 
     def fail_unsent(self) -> None:
-        """The hub before us has ended between the entry and the request: no answer will come."""
+        """Fail a load whose entry the previous hub had stored, but whose request it had not sent."""
         self._fail("the hub ended before it asked the agent for the session")
 
     def _fail(self, why: str) -> None:
@@ -68,8 +70,8 @@ class SessionLoad:
             self._answer.set_exception(LinkClosed(why))
 
     async def result(self) -> dict[str, Any]:
-        """The answer of the process. Raises what `AgentProcess.call` does, and `LinkClosed` when the session
-        is closed or another node's before.
+        """Return the answer of the process. Raises the same as `AgentProcess.call`, and `LinkClosed` if the
+        session is closed or moves to another node first.
         """
         closed_task = asyncio.get_running_loop().create_task(self.session.closed_event.wait())
         closed_task.add_done_callback(
@@ -88,12 +90,12 @@ class SessionLoad:
         return dict(object_of(answer))
 
     def finish(self) -> None:
-        """The process knows the session."""
+        """Finish the load: the process knows the session."""
         self.session.is_replaying = False
         self._settle_answer()
 
     async def give_up(self) -> None:
-        """The process does not know the session."""
+        """Give up the load: the process does not know the session."""
         await self.session.give_up_load(self.process)
         self._forget()
 

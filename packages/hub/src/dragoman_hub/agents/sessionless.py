@@ -1,4 +1,4 @@
-"""Messages of an agent that name no session: notifications for all clients, and cancelled requests.
+"""Messages of an agent without a session: notifications for all clients, and cancelled requests.
 
 Neither is stored: whoever is away misses the one, and the other is stored as what came of the request.
 """
@@ -21,14 +21,14 @@ COMPLETE = "elicitation/complete"
 AUTH_STATUS = "auth/status_update"
 
 WITHDRAWALS = 256
-"""Requests of one agent that are looked for at once."""
+"""The most requests of one agent to search for at once."""
 
 PAUSES = (0.0, 0.05, 0.25, 1.0)
-"""Seconds between looks for a request that was made a moment ago, and is perhaps not stored yet."""
+"""The seconds between searches for a new request that may not be stored yet."""
 
 
 class SessionlessNotifications:
-    """The notifications of one process that name no session. `sessions` are those that it has loaded."""
+    """The notifications of one process without a session. `sessions` are its loaded ones."""
 
     def __init__(self, agent: str, sessions: Mapping[str, LiveSession]) -> None:
         self._agent = agent
@@ -36,7 +36,7 @@ class SessionlessNotifications:
         self._withdrawals = 0  # requests that it has given up, and that are looked for
 
     def on_notification(self, frame: bytes, note: Notification, name: str) -> None:
-        """Handle a notification about the session `name`, which the hub does not have; empty if it is about
+        """Handle a notification about the session `name`, which the hub does not have; empty if it names
         none.
         """
         if name:

@@ -1,4 +1,4 @@
-"""Makes a start command from an agent's settings.
+"""Builds a start command from an agent's settings.
 
 A command is held by an agent host, so that it outlives the hub; an agent of another dialect runs behind an
 interpreter that lives with it, so that what the interpreter knows outlives the hub as well.
@@ -38,13 +38,13 @@ from dragoman_local.secrets.names import is_secret_variable
 from dragoman_local.secrets.search import redact
 
 EXAMINE_SECONDS = 30.0
-"""How long each step of an examination may take; somebody waits for it."""
+"""The most seconds for each step of a test; a user waits for it."""
 
 STDERR = 8000
-"""Characters of standard error that an examination shows."""
+"""The most characters of standard error in a test's result."""
 
 STARTS = 3
-"""How often an agent host is started whose lease runs out meanwhile."""
+"""The most starts of an agent host whose lease runs out in the meantime."""
 
 BUILT_IN_NAMES = frozenset(agent.name for agent in BUILT_IN)
 
@@ -57,9 +57,9 @@ def specs_of(
     policy: str = "",
     secrets: Sequence[str] = (),
 ) -> dict[str, AgentSpec]:
-    """`folder` is where agent hosts listen. With `lease`, agents never act but under one. `policy` is the
-    file of rules for what interpreters lend; `secrets` are files that no agent in a sandbox sees. Raises
-    `LocalMistake` for a sandbox that this machine cannot hold.
+    """Return the agents' specs. `folder` is for the sockets of agent hosts. With `lease`, agents act only
+    under a lease. `policy` is the file of rules for interpreters; `secrets` are files that no agent in a
+    sandbox can read. Raises `LocalMistake` for a sandbox that this machine does not support.
     """
     for settings in agents.values():
         hold_or_refuse("off" if settings.place else settings.sandbox)
@@ -182,8 +182,8 @@ def _secrets(settings: AgentSettings) -> tuple[str, ...]:
 def command_of(
     name: str, settings: AgentSettings, *, policy: str = "", launcher: Sequence[str] = ()
 ) -> list[str]:
-    """The command, behind an interpreter unless the agent is known to speak version 1. An interpreter lends
-    files by the rules of the file `policy`; the `launcher` of a sandbox is around the agent alone.
+    """Return the command, behind an interpreter unless the agent is known to speak version 1. An interpreter
+    provides files by the rules in the file `policy`; the `launcher` of a sandbox is around the agent alone.
     """
     command = [*launcher, *settings.command]
     if not settings.command:
@@ -202,7 +202,7 @@ def command_of(
 
 
 def needs_interpreter(name: str, settings: AgentSettings) -> bool:
-    """Whether the agent is not known to speak version 1."""
+    """Whether the agent may speak another version than 1."""
     return settings.dialect != "v1" and (settings.dialect != "auto" or name not in BUILT_IN_NAMES)
 
 
@@ -215,14 +215,14 @@ async def open_remote(url: str) -> Any:
 
 
 def file_name(name: str) -> str:
-    """A name that can be part of a path, and short: sockets have little room for theirs."""
+    """Return a short name that can be part of a path: sockets allow only short paths."""
     if re.fullmatch(r"[A-Za-z0-9_-]{1,24}", name):
         return name
     return hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 class Introductions:
-    """Agents' answers to `initialize`, kept beside their sockets: an agent that outlives the hub is not
+    """Agents' `initialize` answers, stored beside their sockets: an agent that outlives the hub is not
     initialized again.
     """
 

@@ -26,7 +26,7 @@ from dragoman_hub.gate.rates import network_of
 log = logging.getLogger(__name__)
 
 STATE = "dragoman.connection"
-"""Where the scope of a request holds its connection."""
+"""The key of a request's scope that holds its connection."""
 
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """The system has no room for another connection."""
@@ -37,13 +37,13 @@ RETRY = 0.1
 RETRY_MOST = 1.0
 
 TELL_AGAIN = 60.0
-"""Seconds until a lack of descriptors is told again."""
+"""The seconds until a lack of descriptors is reported again."""
 
 BACKLOG = 512
-"""Connections that wait in the system until they are accepted."""
+"""Connections that may wait in the system until they are accepted."""
 
 TLS_LIMITS = {"ssl_shutdown_timeout": 5.0}
-"""Seconds for the peer to agree to the end of TLS."""
+"""The seconds for the peer to confirm the end of TLS."""
 
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -91,14 +91,14 @@ class AcceptedConnection(asyncio.Protocol):
     # What the application says.
 
     def admit(self) -> None:
-        """A request on it has shown a good token."""
+        """Note that a request on it has shown a valid token."""
         if not self._is_admitted:
             self._is_admitted = True
             self._acceptor.unadmitted_connections.discard(self)
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """A request is with the application, which has deadlines of its own."""
+        """Note that the application handles a request, with its own deadlines."""
         self._requests += 1
         self._stop_timer()
         try:
@@ -110,7 +110,7 @@ class AcceptedConnection(asyncio.Protocol):
                 self._await_head()
 
     def abort(self) -> None:
-        """Close it now; what was not sent is lost."""
+        """Close the connection now; unsent data is lost."""
         if self._transport is not None:
             self._transport.abort()
         elif self._opening is not None:
@@ -153,7 +153,7 @@ class AcceptedConnection(asyncio.Protocol):
     # The asyncio protocol.
 
     def opening(self, task: asyncio.Task[None]) -> None:
-        """The task that brings the connection up, TLS included."""
+        """The task that opens the connection, with TLS."""
         self._opening = task
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -193,7 +193,7 @@ class AcceptedConnection(asyncio.Protocol):
 
 
 class Acceptor:
-    """Accepts until it is closed. `make_protocol` gives the server's protocol for a connection."""
+    """Accepts until it is closed. `make_protocol` returns the server's protocol for a connection."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class Acceptor:
         self._accepting = self._loop.create_task(self._accept_all(), name="accept")
 
     def close(self) -> None:
-        """Accept nothing more, and end handshakes that are not over."""
+        """Accept no more connections, and cancel unfinished handshakes."""
         self._accepting.cancel()
         for task in self._opening:
             task.cancel()

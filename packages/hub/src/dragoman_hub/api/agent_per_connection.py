@@ -20,11 +20,11 @@ from dragoman_hub.api.endpoint import Visit
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 256
-"""Agents that run at once; a client beyond it is told so."""
+"""The most agents that run at once; a further client gets an error."""
 
 
 class AgentPerConnection:
-    """Takes connections; `aclose` ends all of them with their agents."""
+    """Accepts connections; `aclose` ends all of them with their agents."""
 
     def __init__(
         self,

@@ -44,14 +44,14 @@ PLAIN = frozenset({"protocolVersion", "clientCapabilities", "clientInfo", "_meta
 ACP = "/acp"
 
 RESERVED = 16
-"""Connections that tokens with the scope `admin` may have above the limit."""
+"""Connections for tokens with the scope `admin` beyond the limit."""
 
 RETRY = 5
-"""Seconds after which a client that found no room may try again."""
+"""The seconds after which a refused client may try again."""
 
 
 class HubApp:
-    """Everything that is at the hub's address. `page` and `observed_app` are applications of their own."""
+    """Everything at the hub's address. `page` and `observed_app` are separate applications."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ async def _refuse(transport: MessageTransport) -> None:
 
 
 def dialect_of(visit: Visit) -> str:
-    """The client's dialect, if it is configured; `auto` if it has to be detected."""
+    """Return the client's configured dialect; `auto` if it must be detected."""
     dialect = visit.query.get("dialect", "auto")
     if dialect in CHOICES and dialect != "auto":
         return dialect
@@ -184,7 +184,7 @@ def dialect_of(visit: Visit) -> str:
 
 
 def is_plain(first: bytes) -> bool:
-    """Whether a client's first message is exactly that of version 1, so that no interpreter is needed."""
+    """Whether a client's first message is exactly that of version 1, so that no interpreter is necessary."""
     message = decode(first)
     if (
         message is None

@@ -1,4 +1,4 @@
-"""Answers a browser's CORS requests: may a page of another origin read our answers?
+"""Answers a browser's CORS requests: whether a page of another origin may read our answers.
 
 Only pages that may come at all get this far: `Admission` has looked at their origin. A browser asks first
 (`OPTIONS`), without a token, and is told what such a page may send; answers then carry the page's origin.
@@ -18,13 +18,13 @@ SECONDS = b"600"
 
 
 def is_preflight(scope: Any, headers: Mapping[bytes, bytes]) -> bool:
-    """Whether this is a browser's question, and no request."""
+    """Whether this is a browser's preflight, not the request itself."""
     has_headers = b"origin" in headers and b"access-control-request-method" in headers
     return scope["method"] == "OPTIONS" and has_headers
 
 
 def allowances(headers: Mapping[bytes, bytes], *, names: bytes = SENT) -> list[tuple[bytes, bytes]]:
-    """The answer to a browser's question; `names` are the headers that a page may send."""
+    """Return the answer to a preflight; `names` are the headers that a page may send."""
     return [
         *_shared_with(headers[b"origin"]),
         (b"access-control-allow-methods", METHODS),
@@ -34,8 +34,8 @@ def allowances(headers: Mapping[bytes, bytes], *, names: bytes = SENT) -> list[t
 
 
 def share_with_page(send: Send, headers: Mapping[bytes, bytes], *, names: bytes = READ) -> Send:
-    """A `send` that adds headers, so that the requesting page may read the answers, with the headers in
-    `names`.
+    """Return a `send` that adds headers, so that the requesting page may read the answers, with the headers
+    in `names`.
     """
     origin = headers.get(b"origin")
     if origin is None:

@@ -50,7 +50,7 @@ AGENT_ENDED = (1011, "the agent has ended")
 GOING_AWAY = (1001, "the server is going away")
 
 SILENT = 64
-"""WebSockets that may be open, with a good token, before their first message."""
+"""The most open WebSockets with a valid token before their first message."""
 
 NOTHING_THERE = AdmissionRefusal(404, "there is nothing at this path")
 
@@ -70,9 +70,9 @@ class AcpEndpoint:
         once: bool = True,
         find_room: Callable[[Grant, bool], AdmissionRefusal | None] = lambda grant, is_socket: None,
     ) -> None:
-        """`on_refused` receives the status of each refused connection. `once` is whether a second
-        `initialize` on a WebSocket is refused here; else whoever accepts decides. `find_room` is asked before
-        a connection begins, and gets whether that is a WebSocket.
+        """`on_refused` receives the status of each refused connection. `once` refuses a second `initialize`
+        on a WebSocket here; otherwise the accepting code decides. `find_room` is called before a connection
+        begins, and gets whether it is a WebSocket.
         """
         self._find_room = find_room
         self._admission = admission
@@ -87,7 +87,7 @@ class AcpEndpoint:
         self._silent: dict[AsgiWebSocket, None] = {}  # those whose first message has not come, oldest first
 
     def leave(self) -> None:
-        """The connections are about to be closed because we go, not because their agents did."""
+        """Note that connections are about to close because the hub ends, not because of their agents."""
         for stream in self._sockets:
             stream.farewell = GOING_AWAY
 

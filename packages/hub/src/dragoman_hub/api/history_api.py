@@ -42,7 +42,7 @@ METHODS = frozenset({"getThreads", "getThreadEntries"})
 
 PAGE = 500
 MOST_THREADS = 50_000
-"""Some megabytes of an answer; the latest come first, so it is the oldest that are not told."""
+"""The most threads in an answer, some megabytes; the latest come first, so the oldest are left out."""
 
 
 def is_session(info: StreamInfo) -> bool:
@@ -77,7 +77,7 @@ class HistoryApi:
         return threads[:MOST_THREADS]
 
     async def entries(self, thread_id: str) -> list[Object]:
-        """All messages and reads of a thread, in order.
+        """Return all messages and reads of a thread, in order.
 
         Raises `ErrorAnswer` for a thread that is not there, or is not for this client: nobody learns which.
         """
@@ -100,11 +100,11 @@ class HistoryApi:
     # On the wire.
 
     def takes(self, frame: bytes) -> bool:
-        """Whether this frame is a question for this API: in the dialect, which has no `jsonrpc`."""
+        """Whether this frame is a question for this API, in the dialect without `jsonrpc`."""
         return b"getThread" in frame and _question(frame) is not None
 
     async def answer(self, frame: bytes) -> bytes:
-        """The answer to a question that is for us, without its newline."""
+        """Return the answer to a question for this API, without its newline."""
         question = _question(frame)
         assert question is not None
         try:
@@ -153,14 +153,16 @@ def _when(seconds: float) -> str:
 
 READ = "fs/read_text_file"
 MOST_OPEN = 1000
-"""Requests whose answer is waited for, of agents whose requests nobody answers."""
+"""The most requests that wait for an answer, for agents whose requests stay unanswered."""
 
 
 Id: TypeAlias = int | str
 
 
 class ThreadFold:
-    """Folds the entries of a stream as they come. `lost_counts` has what the dialect has no place for."""
+    """Folds the entries of a stream as they arrive. `lost_counts` counts content that the dialect can't
+    express.
+    """
 
     def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
         self.lost_counts: dict[str, int] = {}
@@ -179,7 +181,7 @@ class ThreadFold:
                 _READERS[entry.direction](self, message)
 
     def to_json(self) -> list[Object]:
-        """`ThreadEntry` objects, as the dialect has them."""
+        """Return `ThreadEntry` objects in the form of the dialect."""
         return self._entries.to_json()
 
     def _from_agent(self, message: Object) -> None:
@@ -252,7 +254,7 @@ _READERS = {
 # counts until it was taken: a client that asks and does not read waits for itself.
 
 AT_ONCE = 8
-"""Questions that are being answered: each may read a whole stream, and fill some megabytes."""
+"""The most questions to answer at once: each may read a whole stream, and fill some megabytes."""
 
 
 class HistoryDoor(PassingTransport):

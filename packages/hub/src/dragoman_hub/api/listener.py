@@ -36,11 +36,11 @@ except ImportError as _error:  # another version of uvicorn, or no httptools
 log = logging.getLogger(__name__)
 
 NETWORK = TransportLimits(frame=16 * 1024 * 1024)
-"""What comes over a network may be smaller than what comes from a program that we have started ourselves."""
+"""Limits for messages from the network, which may be lower than for programs that we started ourselves."""
 
 
 class Keepalive(Struct, frozen=True):
-    """Seconds between pings, and until a silent peer is disconnected: less than a minute together."""
+    """The seconds between pings, and until a silent peer is disconnected: together less than a minute."""
 
     every: float = 20.0
     within: float = 30.0
@@ -71,7 +71,7 @@ def is_loopback(host: str) -> bool:
 
 
 def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> socket.socket:
-    """Bind a socket, so that the port is ours and known; `open_listener` lets clients in. Raises
+    """Bind a socket, so that the port is reserved and known; `open_listener` accepts clients. Raises
     `LocalMistake` for an address that is not allowed or not possible.
     """
     if not (is_loopback(host) or tls or insecure):
@@ -145,8 +145,8 @@ async def open_listener(
     connections: ConnectionLimits | None = None,
     on_refused: Callable[[str], None] | None = None,
 ) -> AsyncIterator[None]:
-    """Serve for the length of the block; connections that are open at its end are ended. `on_refused` gets
-    the reason when a connection is closed before a request of it was heard.
+    """Serve for the length of the block; open connections are closed at its end. `on_refused` gets the reason
+    when a connection is closed before its first request.
     """
     keepalive = keepalive or Keepalive()
     config = uvicorn.Config(

@@ -86,7 +86,7 @@ class PairingDoor:
 # form of another page can send, and only under a name of ours.
 
 BODY = 2048
-"""Bytes of a request; a secret and a few words have less."""
+"""The most bytes of a request, for a secret and a few words."""
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ T = TypeVar("T")
 async def read_post(
     admission: Admission, scope: Any, receive: Receive, kind: type[T]
 ) -> T | AdmissionRefusal:
-    """The body of the request, or the reason why it is refused."""
+    """Return the body of the request, or the reason for refusing it."""
     critical = [name for name, _ in scope["headers"] if name in ONCE]
     if len(critical) != len(set(critical)):
         return AdmissionRefusal(400, "a header appears twice")

@@ -33,17 +33,19 @@ from dragoman_hub.api.server import HubServer
 from dragoman_hub.gate.connection_limits import ConnectionLimits
 
 HEAD_BYTES = 64 * 1024
-"""Of one request head."""
+"""The most bytes of a request head."""
 
 HEADERS = 128
-"""Header lines of one request."""
+"""The most header lines of a request."""
 
 FRAGMENTS = 1024
 FRAGMENT_BYTES = 256
-"""A message may have so many fragments, and one more for so many bytes: a fragment costs more than a byte."""
+"""A message may have this many fragments, and one more for this many bytes: a fragment costs more than a
+byte.
+"""
 
 PARSED_BYTES = 16 * 1024
-"""Of what came at once; as many empty fragments take a hundredth of a second."""
+"""The most bytes to parse at once; as many empty fragments take a hundredth of a second."""
 
 HEAD_TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -53,7 +55,7 @@ PROTOCOL_PARAMETERS = frozenset({"config", "server_state", "app_state", "_loop"}
 
 
 def check_parts() -> None:
-    """Raise `ImportError` if uvicorn has changed in a way that otherwise only a connection would show."""
+    """Raise `ImportError` if uvicorn has changed in a way that only a connection would reveal."""
     for protocol in (HttpToolsProtocol, WebSocketsSansIOProtocol):
         missing = PROTOCOL_PARAMETERS - inspect.signature(protocol).parameters.keys()
         if missing:
@@ -115,7 +117,7 @@ class GuardedServer(HubServer):
 
 
 class HeadLimitedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 by httptools, which gathers a request head of any size by itself."""
+    """HTTP/1.1 by httptools, which by itself collects a request head of any size."""
 
     _head_bytes: int | None = None
     """Bytes that were read since the head began; None while none is being read. What came in the same read as
@@ -169,7 +171,7 @@ class ManyProtocol(WebSocketsSansIOProtocol):
         self.conn.parser.close()
 
     def data_received(self, data: bytes) -> None:
-        """A piece is parsed when the frames of the one before it have been counted."""
+        """Parse a piece after the frames of the piece before have been counted."""
         for at in range(0, len(data), PARSED_BYTES):
             if not self.transport.is_closing():
                 super().data_received(data[at : at + PARSED_BYTES])
@@ -200,7 +202,7 @@ class ManyProtocol(WebSocketsSansIOProtocol):
             scope["extensions"][EXTENSION] = {"now": self.send_now}
 
     def send_now(self, messages: Sequence[bytes]) -> bool:
-        """Send without a wait and without an event, if there is room; else nothing happens."""
+        """Send without waiting and without an event, if there is room; otherwise do nothing."""
         if not self.writable.is_set() or self.disconnected or self.close_sent or self.transport.is_closing():
             return False
         self.transport.write(encode_frames(messages))
@@ -265,7 +267,7 @@ _heads = _Heads()
 
 
 def encode_frames(messages: Sequence[bytes]) -> bytes:
-    """The messages as WebSocket frames."""
+    """Return the messages as WebSocket frames."""
     parts: list[bytes] = [b""] * (2 * len(messages))
     parts[::2] = map(_heads.__getitem__, map(len, messages))
     parts[1::2] = messages

@@ -17,16 +17,16 @@ from dragoman_hub.gate.admission import Admission, AdmissionRefusal, Grant
 log = logging.getLogger(__name__)
 
 AdmittedHandler = Callable[[Any, Receive, Send, Grant], Awaitable[None]]
-"""Gets the scope of a request, with what its holder may do."""
+"""Handles the scope of a request, with the permissions of its sender."""
 
 ONCE = frozenset(
     {b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id", b"mcp-session-id"}
 )
-"""Headers that must not be there twice: somebody in front of us may have looked at the other one."""
+"""Headers that must not appear twice: a proxy in front of us may have read the other one."""
 
 
 def admit_request(admission: Admission, scope: Any, *, ticket: str = "") -> Grant | AdmissionRefusal:
-    """The permissions of a request's sender, or the reason to refuse it."""
+    """Return the permissions of a request's sender, or the reason to refuse it."""
     critical = [name for name, _ in scope["headers"] if name in ONCE]
     if len(critical) != len(set(critical)):
         return AdmissionRefusal(400, "a header appears twice")
@@ -44,7 +44,7 @@ def log_refusal(scope: Any, refusal: AdmissionRefusal) -> None:
 
 
 class AdmittedRequests:
-    """An ASGI application for requests over HTTP; `handle` gets those that were admitted."""
+    """An ASGI application for requests over HTTP; `handle` gets the admitted ones."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class AdmittedRequests:
         refusal_body: Callable[[int], bytes],
         readable_headers: bytes = b"x-should-retry",
     ) -> None:
-        """`refusal_body` is the JSON for the status of a refusal; `readable_headers` are those of our answers
-        that a page may read.
+        """`refusal_body` returns the JSON for the status of a refusal; `readable_headers` are those of our
+        answers that a page may read.
         """
         self._admission = admission
         self._handle = handle

@@ -17,7 +17,7 @@ import uvicorn
 from dragoman_hub.api.acceptor import STATE, AcceptedConnection
 
 ADMIT = "dragoman.admit"
-"""A function in the scope of a request: whoever admits the request calls it."""
+"""A function in the scope of a request, which the code that admits the request calls."""
 
 
 class AnnouncedRequests:
@@ -44,12 +44,12 @@ def admit(scope: Any) -> None:
 
 
 TICK_SECONDS = 1.0
-"""How often the date that answers bear is written anew."""
+"""The seconds between two updates of the date in answers."""
 
 
 class HubServer(uvicorn.Server):
-    """Reports when it is up, and ends on request. Uvicorn's own looks ten times a second whether it is to
-    end: nearly all that a hub does while nobody speaks.
+    """Reports when it is ready, and ends on request. Uvicorn's own server checks ten times a second whether
+    to end: nearly all the work of an idle hub.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:

@@ -1,1 +1,1 @@
-"""Connections of clients: their requests, their updates, and up to where each has received them."""
+"""Connections of clients: their requests, their updates, and their positions."""

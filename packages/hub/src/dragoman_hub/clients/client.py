@@ -58,7 +58,7 @@ from dragoman_local.workspace.policy.act import Act
 log = logging.getLogger(__name__)
 
 AT_ONCE = 64
-"""Requests of one client that may be waited for at once; prompts are not counted, they wait in queues."""
+"""The most simultaneous requests of one client; prompts are not counted, because they wait in queues."""
 
 LENT = {
     "fs/read_text_file": ("fs", "readTextFile"),
@@ -69,30 +69,30 @@ LENT = {
     "terminal/kill": ("terminal",),
     "terminal/release": ("terminal",),
 }
-"""What clients lend to agents, and where they announce it."""
+"""The methods that clients provide for agents, and their capabilities."""
 
 
 class ClientSeat(Protocol):
     """Tracks a client's position, so that it may continue at another node (see `cluster`)."""
 
     def stands(self, session: str, position: Position | None, /) -> None:
-        """Note that the client follows the session from this position on; None: it does not any more."""
+        """Note that the client follows the session from this position on; None: it no longer does."""
 
     def tell(self, session: str, position: Position, block: bytes, /) -> None:
-        """Tell it this, which brings it to the position."""
+        """Send messages that bring the client to the position."""
 
     def on_session_moved(self, session: str, /) -> None:
         """Drop a session that has moved to another node."""
 
     def on_replaced(self) -> None:
-        """The same client has come by another way."""
+        """The same client has connected in another way."""
 
     def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
-        """This request has to be answered by another node."""
+        """This request must be answered by another node."""
 
 
 class HubClient:
-    """Lives as long as its connection."""
+    """A client for the length of its connection."""
 
     def __init__(
         self, hub: ClientHub, transport: Transport, grant: Grant, *, agent: str = "", first_id: int = 0
@@ -133,8 +133,9 @@ class HubClient:
     # Speaking.
 
     def send(self, block: bytes) -> None:
-        """Send a message. Raises `LinkClosed` if the client has left. One that leaves too much unread is cut
-        off: what is said besides the session's stream waits nowhere else, and it can come back and ask again.
+        """Send a message. Raises `LinkClosed` if the client has left. A client with too many unread bytes is
+        disconnected: messages outside the session's stream are not stored elsewhere, and the client can come
+        back and ask again.
         """
         if self.transport.pending > self.hub.options.unread:
             self.give_up(f"it has left {self.transport.pending} bytes unread")
@@ -142,14 +143,14 @@ class HubClient:
         self.transport.write(block)
 
     def show(self, session: str, position: Position, block: bytes) -> None:
-        """Tell it what brings it to a position in a session."""
+        """Send messages that bring the client to a position in a session."""
         if self.seat is None:
             self.transport.write(block)
         else:
             self.seat.tell(session, position, block)
 
     def tell(self, block: bytes) -> None:
-        """The same, for what may be lost with its reader."""
+        """Send a message that may be lost with its reader."""
         try:
             self.send(block)
         except LinkClosed:
@@ -163,12 +164,12 @@ class HubClient:
         await self.transport.drain()
 
     def wait_for(self, session_id: str, key: str, request_id: Id) -> None:
-        """The request is answered with the end of this prompt."""
+        """Answer the request with the end of this prompt."""
         self.waiting[session_id, key] = (*self.waiting.get((session_id, key), ()), request_id)
         self.hub.broker.on_prompt_sent(self, session_id, key)
 
     def forget(self, session_id: str) -> None:
-        """A session that it followed is another node's: whatever it waits for comes from there."""
+        """Forget a followed session that another node owns now: the answers come from there."""
         self.followers.pop(session_id, None)
         for of, key in list(self.waiting):
             if of == session_id:
@@ -177,7 +178,7 @@ class HubClient:
             self.seat.on_session_moved(session_id)
 
     def refuse_waiting(self, session_id: str, error: ErrorObject) -> None:
-        """Whatever it waits for in a session does not come."""
+        """Refuse the client's waiting requests in a session."""
         for (of, key), request_ids in list(self.waiting.items()):
             if of == session_id:
                 del self.waiting[of, key]
@@ -347,8 +348,8 @@ class HubClient:
 
     def on_withdrawal(self, session: LiveSession) -> None:
         """Note that the client cancelled its own waiting prompts; the turn of another client continues. The
-        protocol demands that it answers with `cancelled` whatever it is asked in the session; no person has
-        decided that.
+        protocol requires the client to answer all questions in the session with `cancelled`; these answers
+        are not a person's decision.
         """
         calls = self.questions.calls
         waiting = {number for number, call in calls.items() if call.context[0].root is session}
@@ -357,11 +358,11 @@ class HubClient:
     # Rights.
 
     def lends(self) -> list[str]:
-        """The methods that it announced to answer for agents."""
+        """The methods that it announced for agents."""
         return [method for method, path in LENT.items() if has_capability(self.capabilities, path)]
 
     def can_answer(self, request: OpenRequest) -> bool:
-        """Whether it may decide what an agent asks people, and can put the question to a person."""
+        """Whether it may decide agents' questions, and can ask a person."""
         is_able = request.method not in self.unknown_questions and can_be_asked(self.capabilities, request)
         return is_able and self.grant.may("approve")
 
@@ -372,7 +373,7 @@ class HubClient:
 
     @property
     def knows_children(self) -> bool:
-        """Whether it takes messages about child sessions that it has not asked for."""
+        """Whether it accepts messages about child sessions that it has not requested."""
         return isinstance(self.capabilities.get("subagents"), dict)
 
     @property
@@ -381,12 +382,12 @@ class HubClient:
         return self.knows_children or self.events
 
     def may_reach(self, session: LiveSession) -> None:
-        """Raises the answer for a session that is not among those that its token is for."""
+        """Raise the error for a session outside the scope of its token."""
         if not reaches(self.grant, session.state):
             raise session_refusal()
 
     async def session(self, params: dict[str, Raw], *, may_load: bool = False) -> LiveSession:
-        """The session that a request names; `may_load` as with `Hub.session`."""
+        """Return the session of a request; `may_load` as in `Hub.session`."""
         session_id = self.text(params, "sessionId")
         session = await self.hub.session(session_id, may_load=may_load)
         if self.grant.paths_to_look_at(session.state.places):
@@ -421,11 +422,11 @@ class ClientMethods(Protocol):
 
 
 class Denial(Struct):
-    """What was denied for want of a rule, and the rule that would allow it, once somebody has seen it."""
+    """A denial without a rule, and the rule that would allow it, after a person has seen it."""
 
     act: Act
     shown: JsonObject
-    """What the inbox says of it."""
+    """Its text in the inbox."""
     rule: str = ""
     is_kept: bool = False
 

@@ -1,4 +1,4 @@
-"""Converts answers between a client and its agent into the form that each can read. Pure."""
+"""Converts answers between a client and its agent into a form that each can read. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
 
 OF_LENT_FILES = frozenset({"version", "conflict"})
-"""What a client says of its files in `_meta.dragoman` of an answer: it goes on to the agent."""
+"""A client's note about its files in `_meta.dragoman` of an answer, which is passed on to the agent."""
 
 
 def missing_result(method: str) -> tuple[Raw | None, Any]:
-    """The meaning of an answer without a result: an empty one if no field is required, otherwise an error."""
+    """Return the meaning of a missing result: an empty one if no field is required, otherwise an error."""
     row = METHODS.get(method, kind="request", receiver="client")
     if row is None:
         return Raw(b"null"), None  # an extension: null may be what it means
@@ -28,7 +28,9 @@ def missing_result(method: str) -> tuple[Raw | None, Any]:
 
 
 def answer_of_guest(result: bytes) -> Raw:
-    """A client's answer to an agent, without fields that only the hub may set; null if it is not valid."""
+    """Return a client's answer to an agent, without fields that only the hub may set; null
+    if it is invalid.
+    """
     if not may_hold(result):
         return Raw(result)
     try:
@@ -44,7 +46,7 @@ def has_capability(capabilities: object, path: tuple[str, ...]) -> bool:
 
 
 def why_of_error(error: BaseException) -> str:
-    """The part of an internal error that a client may see: its kind."""
+    """Return the part of an internal error that a client may see: its kind."""
     if isinstance(error, TimeoutError):
         return "the agent did not answer in time"
     return str(error) if isinstance(error, LinkClosed) else str(error).split("\n")[0][:300]

@@ -30,18 +30,18 @@ from dragoman_local.workspace.disk_threads import in_disk_thread
 log = logging.getLogger(__name__)
 
 READ_BACK = (200, 10_000)
-"""Entries in which the last prompt is looked for: a few first."""
+"""The entries in which to search for the last prompt, a few first."""
 
 
 class CommitMethods:
-    """The two methods; scopes were checked at the gate."""
+    """The two methods; the gate has checked scopes."""
 
     def __init__(self, hub: ClientHub, progress: SessionProgress) -> None:
         self._hub = hub
         self._progress = progress
 
     async def preview(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`commit/preview`: which files, which difference, which message, and the identity of all that."""
+        """`commit/preview`: the files, the difference, the message, and an id of all that."""
         session = await self._session(client, params)
         folder = session.state.cwd
         changed_paths = await self._hub.changes.own_paths(session.id)
@@ -57,7 +57,7 @@ class CommitMethods:
         }
 
     async def commit(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`commit`: what the preview showed, or nothing."""
+        """`commit`: make the previewed commit, or nothing."""
         session = await self._session(client, params)
         message, identity = client.text(params, "message"), client.text(params, "identity")
         results: list[CommitResult] = []

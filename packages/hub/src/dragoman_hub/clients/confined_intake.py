@@ -1,5 +1,5 @@
 """Messages of a client whose token is limited to some folders: the folders in a message are checked before it
-is accepted. Later messages wait meanwhile, so that a cancel does not overtake its prompt.
+is accepted. Later messages wait, so that a cancel does not overtake its prompt.
 
 A disk that hangs holds up the clients that name it, and nobody else.
 """
@@ -27,7 +27,7 @@ class IntakeHub(Protocol):
 
 
 class ConfinedClient(Protocol):
-    """The client whose messages these are."""
+    """The client of these messages."""
 
     grant: Grant
 
@@ -37,7 +37,7 @@ class ConfinedClient(Protocol):
 
 
 class ConfinedIntake:
-    """Passes each message to `take`, in order. Waiting work belongs to `owner`."""
+    """Passes each message to `take`, in order. `owner` owns the waiting work."""
 
     def __init__(self, client: ConfinedClient, take: Callable[[Envelope], None], owner: TaskOwner) -> None:
         self._client = client
@@ -47,7 +47,7 @@ class ConfinedIntake:
         self._held_bytes = 0
 
     def feed(self, block: bytes) -> None:
-        """Take bytes of the client. Raises `LinkClosed` if the client has left."""
+        """Receive bytes of the client. Raises `LinkClosed` if the client has left."""
         self._held_bytes = self._held_bytes + len(block) if self._held else 0
         if self._held_bytes > self._client.hub.options.unread:
             self._client.give_up("it goes on while a disk does not answer")

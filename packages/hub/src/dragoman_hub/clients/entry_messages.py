@@ -43,18 +43,18 @@ if TYPE_CHECKING:
     from dragoman_local.journal import StoredEntry
 
 Member: TypeAlias = Literal["params", "result", ""]
-"""Where a message has room for a cursor."""
+"""The part of a message with room for a cursor."""
 
 EVENT = "_dragoman/hub/event"
 NOTICE = "_dragoman/hub/asked"
-"""How a client hears of a question that it cannot be asked, and one that watches of every question."""
+"""The notice of a question, for a client that can't be asked, and for watchers."""
 
 UNJUDGED: JsonObject = {"act": UNSET, "risks": UNSET, "risksNote": UNSET}
-"""No agent may say in the hub's place what was judged, or what is risky about it."""
+"""Fields that no agent may set, about judgements and risks."""
 
 
 class ClientView(Protocol):
-    """How a client looks at a session."""
+    """A client's view of a session."""
 
     @property
     def cursors(self) -> bool: ...
@@ -65,33 +65,35 @@ class ClientView(Protocol):
         """Whether it asked for the usage in answers to prompts."""
 
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
-        """The ids under which it waits for the end of this turn."""
+        """Return the ids under which it waits for the end of this turn."""
 
     def wrote(self, key: str, by: str, /) -> bool:
         """Whether the prompt of the token `by` is the client's own, so that it is not sent back."""
 
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
-        """The id under which it is to be asked; UNSET if it is not."""
+        """Return the id for asking this client; UNSET if it is not asked."""
 
     def notice(self, sequence: int, method: str, /) -> JsonObject | None:
-        """The notice about a question that this client cannot be asked; None if there is nothing to tell."""
+        """Return the notice about a question that this client can't be asked; None if there is none."""
 
     def judgement_of(self, sequence: int, /) -> JsonObject:
-        """The judgement and the risks of an open request, as clients get them."""
+        """Return the judgement and the risks of an open request for clients."""
 
     def open_params(self, sequence: int, /) -> bytes | None:
-        """The params of an open request, with the judgement; None if it is open no more."""
+        """Return the params of an open request with the judgement; None if it is no longer open."""
 
     @property
     def stand_in(self) -> str:
-        """The session in whose name it is asked, because it does not know this one; else empty."""
+        """Return the session in whose name it is asked, because it does not know this one;
+        otherwise empty.
+        """
 
     @property
     def requester(self) -> str:
-        """The chain of sessions that ask; empty for a session of a client."""
+        """Return the chain of sessions that ask; empty for a session of a client."""
 
     def tool_title(self, params: bytes, /) -> str:
-        """The agent's earlier title of the tool call in these params; empty if nothing."""
+        """Return the agent's earlier title of the tool call in these params; empty if there is none."""
 
     def on_child(self, session_id: str, /) -> None:
         """Note that the client knows of a child session."""
@@ -104,7 +106,7 @@ class ClientView(Protocol):
         """The hub's id for a session that the agent calls `own` here."""
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
-        """The id under which it was asked, if it still is; it is not any more."""
+        """Return the id of its question, if it is still open, and close it."""
 
     def on_answered(self, key: str, /) -> None:
         """Note that the client has its answer."""
@@ -117,7 +119,7 @@ class ClientMessage(NamedTuple):
 
 
 def messages(session: str, entry: StoredEntry, view: ClientView, *, skip: int = 0) -> list[bytes]:
-    """The messages for the client, each with its newline, without the first `skip`."""
+    """Return the messages for the client, each with its newline, without the first `skip`."""
     frame = entry.frame
     if entry.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
         if skip:
@@ -139,7 +141,7 @@ def messages(session: str, entry: StoredEntry, view: ClientView, *, skip: int = 
 
 
 def block_of(session: str, entries: Sequence[StoredEntry], view: ClientView, *, skip: int = 0) -> bytes:
-    """The same for entries that follow each other; the first `skip` messages of the first are left out."""
+    """Return the same for consecutive entries; the first `skip` messages of the first are left out."""
     if skip or type(entries) is not RunPage:
         return _tell_each(session, entries, view, skip=skip)
     block: list[bytes] = []
@@ -179,8 +181,8 @@ def _tell_each(session: str, entries: Sequence[StoredEntry], view: ClientView, *
 
 
 def repeat_request(request: OpenRequest, view: ClientView) -> bytes:
-    """Send an open request again to a client that had it before, or that it was not meant for then. It stands
-    where it stood, so it brings no cursor.
+    """Send an open request again to a client that had it before, or that now may answer it. Its position in
+    the stream stays, so it has no cursor.
     """
     question_id = view.asks(request.sequence, request.method)
     if isinstance(question_id, UnsetType):

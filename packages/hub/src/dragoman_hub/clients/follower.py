@@ -1,4 +1,4 @@
-"""One client that follows one session: up to where it has received the stream, and how it keeps up.
+"""One client that follows one session: its position in the stream, and how it keeps up.
 
 A client that keeps up is told as soon as an entry is stored. One that does not, because its connection is
 slow or because it has just come, is told from the journal, page by page, as fast as it takes it, until it has
@@ -36,12 +36,12 @@ from dragoman_local.journal.entry_runs import first_of, last_of
 log = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 5.0
-"""How long a client that is back may take to say again what it has no answer to."""
+"""The seconds in which a client that is back repeats its unanswered requests."""
 
 
 NONE: frozenset[str] = frozenset()
 NO_IDS: Mapping[int, int] = {}
-"""Of which there is one each, however many sessions are followed."""
+"""Shared empty collections, one for any number of followed sessions."""
 
 
 class ClientFollower:
@@ -69,7 +69,7 @@ class ClientFollower:
         *,
         through: SessionFollower | None = None,
     ) -> None:
-        """`through` is how the client follows the parent of a child session that it has not asked for."""
+        """`through` is the client's follower of the parent, for a child session that it has not requested."""
         self.session = session
         self.client = client
         self.position = position
@@ -95,7 +95,7 @@ class ClientFollower:
         self._on_failure: Callable[[str], None] | None = None  # hears that it will never be up
 
     def show(self, entries: Sequence[StoredEntry]) -> None:
-        """These were just stored."""
+        """Send entries that were just stored."""
         if self._task is not None or not entries:
             return
         is_behind = self.position.sequence + 1 != first_of(entries)
@@ -114,8 +114,8 @@ class ClientFollower:
     def catch_up(
         self, then: Callable[[], None] | None = None, on_failure: Callable[[str], None] | None = None
     ) -> None:
-        """Send the client from the journal what it has not received yet. `then` is called when it is up for
-        the first time, `on_failure` when the journal cannot be read, which else ends the connection.
+        """Send the client the missing entries from the journal. `then` is called when it is up to date for
+        the first time, `on_failure` when the journal can't be read, which otherwise ends the connection.
         """
         if self._task is None:
             loop = asyncio.get_running_loop()
@@ -125,7 +125,7 @@ class ClientFollower:
             )
 
     def ask_again(self) -> None:
-        """Send open requests again that the client had before, or that are for it now."""
+        """Send open requests again that the client had before, or that it may answer now."""
         again = [
             repeat_request(request, self)
             for request in self.session.state.requests.values()
@@ -140,19 +140,19 @@ class ClientFollower:
         self.catch_up()
 
     def ask_anew(self, sequence: int) -> None:
-        """Its answer does not count: it is asked under another id."""
+        """Ask an invalidly answered question again under another id."""
         self._forget_question(sequence)
         self.ask_again()
 
     def withdraw(self) -> None:
-        """Take back what the client is being asked: it follows no more, or from another place."""
+        """Withdraw the client's open questions: it no longer follows, or follows from another position."""
         for number in self._question_ids.values():
             if number in self.client.questions.calls:
                 self.client.tell(notification("$/cancel_request", encode_json({"requestId": number})))
         self.leave()
 
     def leave(self, *, moves: bool = False) -> None:
-        """Tell it nothing more. Whoever waits for it to be up hears so, unless it `moves` to another node."""
+        """Send it nothing more. Waiting callers get an error, unless it `moves` to another node."""
         on_failure, self._on_failure = self._on_failure, None
         for number in self._question_ids.values():
             self.client.questions.take(number)
@@ -179,8 +179,8 @@ class ClientFollower:
         self.client.hub.detach(self.client, self.session)
 
     def end(self) -> None:
-        """The session is closed. A client that is behind gets the answers that it waits for at once: nobody
-        tells it what is before them any more.
+        """Handle the end of the session. A client that is behind gets its awaited answers at once, because it
+        will not get the messages before them.
         """
         self.is_ended = True
         if self._task is None:

@@ -12,6 +12,7 @@ from dragoman.decoders import convert
 from dragoman.errors import Elsewhere, ErrorAnswer, LocalMistake
 from dragoman.wire.codes import invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import JsonObject
+from dragoman_hub.clients.blame_methods import BlameMethods
 from dragoman_hub.clients.client import ClientHub, HubClient
 from dragoman_hub.clients.commit_methods import CommitMethods
 from dragoman_hub.clients.install_methods import InstallMethods
@@ -82,6 +83,7 @@ class HubMethods:
             "agents/uninstall": installs.uninstall,
             "files": self._files,
             "file": self._file,
+            "blame": BlameMethods(hub, views).blame,
             "folders": self._folders,
             "terminal": self._terminal,
             "changes": self._changes,
@@ -407,20 +409,20 @@ class _SubscribeParams(Struct, frozen=True):
 
 
 class PushMethods:
-    """The three methods; scopes were checked at the gate."""
+    """The three methods; the gate has checked scopes."""
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
 
     async def describe(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`push`: the key to subscribe with, or the reason why nothing is sent."""
+        """`push`: return the key for subscribing, or the reason why no messages are sent."""
         push = self._hub.push
         if isinstance(push, PushNotifier):
             return {"key": push.key.public}
         return {"reason": push or NOT_OFFERED}
 
     async def subscribe(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`push/subscribe`: the same subscription may come again, and counts once."""
+        """`push/subscribe`: add a subscription; a repeated one counts once."""
         notifier = self._notifier
         try:
             request = convert({name: value_of(raw) for name, raw in params.items()}, _SubscribeParams)
@@ -436,7 +438,7 @@ class PushMethods:
         return {}
 
     async def unsubscribe(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`push/unsubscribe`: whether there was one."""
+        """`push/unsubscribe`: return whether there was one."""
         return {"removed": self._notifier.unsubscribe(client.grant, client.text(params, "endpoint"))}
 
     @property

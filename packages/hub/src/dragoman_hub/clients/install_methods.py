@@ -20,13 +20,13 @@ T = TypeVar("T")
 
 
 class InstallMethods:
-    """The five methods; scopes, and agents that a token may not use, were checked at the gate."""
+    """The five methods; the gate has checked scopes, and the token's agents."""
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
 
     async def registry(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`agents/registry`: what could be added, and what was; nothing is fetched for it."""
+        """`agents/registry`: agents that can be added, and added ones; nothing is downloaded."""
         installer, may_use = self._hub.installer, client.grant.may_use
         if installer is None:
             return {"made": "", "origin": "", "agents": [], "installed": [], "refusal": NOBODY, "job": None}
@@ -40,7 +40,7 @@ class InstallMethods:
         }
 
     async def install(self, client: HubClient, params: PassedParams) -> JsonObject:
-        """`agents/install`: begins what the plan says; `agents/install/status` says how it goes."""
+        """`agents/install`: start the plan; `agents/install/status` reports the progress."""
         agent, plan = named_agent(params), client.text(params, "plan")
         installer = await self._installer(client, "install", agent)
         job = await _mistakes(installer.begin(agent, plan=plan, by=client.grant.name))
@@ -49,17 +49,17 @@ class InstallMethods:
         return {"job": self._job(client)}
 
     async def status(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`agents/install/status`: the installation that runs, or the last one."""
+        """`agents/install/status`: the running installation, or the last one."""
         return {"job": self._job(client)}
 
     async def cancel(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`agents/install/cancel`: answered when what was not complete is removed."""
+        """`agents/install/cancel`: answered when the incomplete files are removed."""
         if self._hub.installer is not None and self._job(client) is not None:
             await self._hub.installer.cancel()
         return {"job": self._job(client)}
 
     async def uninstall(self, client: HubClient, params: PassedParams) -> JsonObject:
-        """`agents/uninstall`: with all its versions."""
+        """`agents/uninstall`: remove an agent with all its versions."""
         agent = named_agent(params)
         installer = await self._installer(client, "uninstall", agent)
         pool = self._hub.pool

@@ -51,19 +51,19 @@ Result = dict[str, Any] | bytes | None
 Handler = Callable[[HubClient, Params, Id], Awaitable[Result]]
 
 FOLLOWED = ("list", "resume", "close", "delete", "fork", "status", "title", "archive")
-"""What the hub can do with sessions, whatever their agent can."""
+"""Session methods of the hub itself, with any agent."""
 
 OF_AGENT = frozenset(
     {"authenticate", "logout", "auth/status", "providers/list", "providers/set", "providers/disable"}
 )
-"""What is not about a session, and only the agent can do."""
+"""Methods without a session that only the agent supports."""
 
 MCP_OF_CLIENT = "acp"
-"""Among an agent's `mcpCapabilities`: servers that live in the client. The hub lends none and offers none."""
+"""MCP capabilities of servers inside the client. The hub provides none and offers none."""
 
 
 class Methods:
-    """Finds who answers a request."""
+    """Finds the handler of a request."""
 
     def __init__(self, hub: ClientHub, views: SessionViews) -> None:
         self._hub = hub
@@ -88,7 +88,7 @@ class Methods:
         }
 
     async def call(self, client: HubClient, method: str, params: Params, request_id: Id) -> Result:
-        """The result; None if the answer is given elsewhere."""
+        """Return the result; None if the answer comes from elsewhere."""
         if method == "initialize":
             return await self._initialize(client, params, request_id)
         if method.startswith(HUB):
@@ -122,7 +122,7 @@ class Methods:
         return answer
 
     def introduce(self, client: HubClient, params: Params) -> dict[str, Any]:
-        """Learn who the client is."""
+        """Store the client's name and capabilities."""
         ours = ours_in(params)
         client.agent = params.agent
         client.cursors = ours.get("cursors") is True
@@ -329,7 +329,7 @@ class Methods:
     # Turns.
 
     def prompt(self, client: HubClient, request_id: Id, params: Params) -> None:
-        """At once, so that what comes behind it finds it there."""
+        """Accept a prompt at once, so that later messages find it."""
         self._hub.check_rate(client)
         session = self._hub.sessions.get(client.text(params, "sessionId"))
         is_followed = session is not None and session.id in client.followers
@@ -429,7 +429,7 @@ class Methods:
             client.on_withdrawal(session)
 
     def cancel_request(self, client: HubClient, params: Params) -> None:
-        """Only prompts last long enough to be cancelled."""
+        """Cancel a request: only prompts last long enough."""
         target_id = value_of(params.get("requestId"), UNSET)
         for (session_id, key), waiting in list(client.waiting.items()):
             if target_id in waiting and session_id in self._hub.sessions:
@@ -438,7 +438,7 @@ class Methods:
                     session.cancel()
 
     def on_notification(self, client: HubClient, method: str, params: Params) -> None:
-        """Pass a notification that is not for the hub to the session's agent."""
+        """Pass on a notification that is not for the hub to the session's agent."""
         session = self._followed_session(client, params)
         if session is not None:
             self._hub.pass_on(session, method, params)
@@ -450,7 +450,7 @@ class Methods:
         return follower.session if follower is not None and is_reached else None
 
     def erase(self, session_id: str) -> None:
-        """Nothing is to be left of the session: another one may have its name."""
+        """Erase a session completely: another one may get its name."""
         self._views.erase(session_id)
         self._ours.erase(session_id)
 

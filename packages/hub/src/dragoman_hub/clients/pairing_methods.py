@@ -27,13 +27,13 @@ class _PairParams(Struct, frozen=True, kw_only=True):
 
 
 class PairingMethods:
-    """The three methods; scopes were checked at the gate."""
+    """The three methods; the gate has checked scopes."""
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
 
     async def begin(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`pair`: the code is in this answer and nowhere else."""
+        """`pair`: start a pairing; only this answer has the code."""
         try:
             request = convert({name: value_of(raw) for name, raw in params.items()}, _PairParams)
             pairing, code = self._pairings.begin(
@@ -49,7 +49,7 @@ class PairingMethods:
         return {"id": pairing.id, "code": code, "seconds": request.seconds, **names}
 
     async def status(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`pair/status`: what became of it, and which device came; `unknown` after a restart of the hub."""
+        """`pair/status`: return the result, and which device came; `unknown` after a restart of the hub."""
         pairing_id = client.text(params, "id")
         pairing = self._pairings.find(pairing_id)
         return {"id": pairing_id, "state": "unknown"} if pairing is None else _describe(pairing)

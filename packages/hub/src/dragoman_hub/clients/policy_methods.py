@@ -1,4 +1,4 @@
-"""`_dragoman/hub/policy…`: a person keeps a rule for what was not allowed, and takes it back.
+"""`_dragoman/hub/policy…`: a user adds a rule for a denied request, and removes it again.
 
 The rule is made by the hub of the act that it denied, as "Yes, always" would have made it. A client names the
 denial by the command line that its notice shows, and the text of the rule that it was shown; it says no rule
@@ -24,14 +24,14 @@ from dragoman_local.workspace.policy.policy_paths import policy_paths
 
 
 class PolicyMethods:
-    """The three methods; scopes were checked at the gate."""
+    """The three methods; the gate has checked scopes."""
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
         self._lock = asyncio.Lock()
 
     async def preview(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`policy/preview`: the rule that would be written, what it covers, where, and if it is there."""
+        """`policy/preview`: the rule to write, its effect, its file, and whether it exists."""
         session, remedy = await client.session(params), client.text(params, "remedy")
         denial, file = await self._hub.broker.denials.find(session, remedy), policy_paths().remembered_file
         if denial is None:
@@ -42,11 +42,11 @@ class PolicyMethods:
         return {"rule": denial.rule, "covers": covers, "file": file, "isKept": denial.is_kept}
 
     async def allow(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`policy/allow`: write the rule that was shown, and nothing else."""
+        """`policy/allow`: write exactly the previewed rule."""
         return await self._change(client, params, keeps=True)
 
     async def undo(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`policy/undo`: take it back."""
+        """`policy/undo`: remove the rule."""
         return await self._change(client, params, keeps=False)
 
     async def _change(self, client: HubClient, params: dict[str, Raw], *, keeps: bool) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Questions of agents to people: which clients can show one, and which answers come from a person.
+"""Questions of agents to people: which clients can show a question, and which answers come from a person.
 
 A client says what it can ask in its capabilities: forms and links under `elicitation`, and under
 `_meta.dragoman.permission` whether it can be asked for permission, which every client of the protocol can;
@@ -26,7 +26,7 @@ ACTIONS = ("accept", "decline", "cancel")
 
 
 def can_be_asked(capabilities: dict[str, Any], request: OpenRequest) -> bool:
-    """Whether a client with these capabilities can put the question to a person."""
+    """Whether a client with these capabilities can ask a person the question."""
     if request.method != ELICITATION:
         return not is_told(capabilities)
     elicitation = capabilities.get("elicitation")
@@ -38,8 +38,8 @@ def can_be_asked(capabilities: dict[str, Any], request: OpenRequest) -> bool:
 
 
 def with_requester(method: str, params: bytes, *, requester: str, known_title: str) -> bytes:
-    """A child's question for a client that knows no children: its words say who asks, because the client
-    shows it as one of the session that it follows. `known_title` is what was said of the tool call before.
+    """Return a child's question for a client that does not know child sessions: its text names the child,
+    because the client shows it in the parent session. `known_title` is the earlier title of the tool call.
     """
     members = object_of(params)
     name = requester.removesuffix(f", for {MAIN_SESSION}")
@@ -71,7 +71,7 @@ def is_answer(request: OpenRequest, result: Raw | None) -> bool:
 
 
 def is_cancelled(result: Raw | None) -> bool:
-    """Whether a request for permission is answered without a choice."""
+    """Whether a permission request is answered without a choice."""
     outcome = object_of(object_of(result).get("outcome"))
     return bool(value_of(outcome.get("outcome")) == "cancelled")
 

@@ -24,7 +24,7 @@ KINDS: dict[str, type] = {
     "additionalDirectories": list,
     "_meta": dict,
 }
-"""Members of the protocol's requests about sessions."""
+"""Fields of the protocol's requests about sessions."""
 
 
 def check_version(params: Mapping[str, Raw]) -> None:
@@ -34,7 +34,7 @@ def check_version(params: Mapping[str, Raw]) -> None:
 
 
 def check_kinds(params: Mapping[str, Raw]) -> None:
-    """Check the types of the fields that are present; the handler checks for missing ones."""
+    """Check the types of the present fields; the handler checks for missing ones."""
     for name, kind in KINDS.items():
         value = value_of(params.get(name))
         if value is not None and not isinstance(value, kind):
@@ -43,7 +43,7 @@ def check_kinds(params: Mapping[str, Raw]) -> None:
 
 def check_folders(params: Mapping[str, Raw]) -> None:
     """Check that a session's folders are absolute: the hub and the client share no current folder. Some
-    clients have no folder for a session that is stored, and say an empty one.
+    clients send an empty folder for a stored session.
 
     Specification: https://agentclientprotocol.com/protocol/v1/session-setup#working-directory
     """
@@ -54,8 +54,8 @@ def check_folders(params: Mapping[str, Raw]) -> None:
 
 
 def checked_key(ours: Mapping[str, object]) -> str:
-    """The key of a request; empty if it has none. A key that cannot be kept is refused: without it, whoever
-    sends the request again has it carried out again.
+    """Return the key of a request; empty if it has none. An invalid key is refused: without it, a repeated
+    request would run again.
     """
     if ours.get("key") and not key_in(ours):
         raise invalid_params(f"_meta.dragoman.key is a text of at most {KEY_LENGTH} characters")
@@ -63,29 +63,29 @@ def checked_key(ours: Mapping[str, object]) -> str:
 
 
 def new_key() -> str:
-    """For a request that has none. With dashes: so many hexadecimal digits in a row, under this name, look
-    like a secret, and the journal would take a closer look at every frame that has them.
+    """Return a key for a request without one. It has dashes: so many hexadecimal digits in a row under this
+    name look like a secret, and the journal would search every frame with them.
     """
     return str(uuid.uuid4())
 
 
 def making_key(by: str, params: Mapping[str, Raw]) -> str:
-    """The key of a request that makes a session; empty if it has none. Each token, here `by`,
-    has keys of its own.
+    """Return the key of a request that creates a session; empty if it has none. Each token, here `by`, has
+    its own keys.
     """
     key = checked_key(ours_in(params))
     return f"{by}\n{key}" if key else ""
 
 
 def named_agent(params: PassedParams) -> str:
-    """The agent that a request has to name."""
+    """Return the agent that a request must name."""
     if not params.agent:
         raise invalid_params("agent is missing")
     return params.agent
 
 
 def checked_cursor(session: LiveSession, cursor: str, name: str) -> Position:
-    """The position in the session in the field `name` of a request."""
+    """Return the position in the session from the field `name` of a request."""
     position = read_cursor(cursor)
     if position is None or position.sequence > session.log.last:
         raise invalid_params(f"{name} is not a cursor of this session")
@@ -99,6 +99,8 @@ def check_open(session: LiveSession) -> None:
 
 
 def check_no_child(session: LiveSession) -> None:
-    """A child session is its agent's own: a client reads it, answers its requests, and may cancel it."""
+    """Check that a session is not a child, which belongs to its agent: a client may read it, answer its
+    requests, and cancel it.
+    """
     if session.state.parent:
         raise invalid_request(f"session {session.id} is a child of {session.state.parent}: {CHILD}")

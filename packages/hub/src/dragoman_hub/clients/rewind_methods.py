@@ -1,5 +1,5 @@
 """`_dragoman/hub/rewind…`: a user previews going back to before a turn, does it, or undoes it; `…/fork`: a
-user goes on from there in a new folder.
+user continues from there in a new folder.
 
 After a rewind the conversation stays; it says what was done, and the agent is told with its next prompt. What
 has begun goes on although its client leaves.
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class RewindMethods:
-    """The four methods; scopes were checked at the gate."""
+    """The four methods; the gate has checked scopes."""
 
     def __init__(self, hub: ClientHub, progress: SessionProgress) -> None:
         self._hub = hub
@@ -41,12 +41,12 @@ class RewindMethods:
         self._rewind = HubRewind(hub.changes)
 
     async def preview(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`rewind/preview`: which files, what of them, whose changes, and the identity of all that."""
+        """`rewind/preview`: the files, their changes, their authors, and an id of all that."""
         session, turn, places = await self._turn(client, params)
         return await self._rewind.preview(session.state.cwd, turn, places)
 
     async def rewind(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`rewind`: what the preview showed, or nothing."""
+        """`rewind`: restore the previewed files, or nothing."""
         session, turn, places = await self._turn(client, params)
         also = value_of(params.get("also"), [])
         if not isinstance(also, list) or not all(isinstance(path, str) for path in also):
@@ -64,7 +64,7 @@ class RewindMethods:
         return await self._do(client, session, "rewind", f"to before turn {turn}", put_back)
 
     async def undo(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`rewind/undo`: the last rewind in the session's folders is taken back."""
+        """`rewind/undo`: undo the last rewind in the session's folders."""
         session = await self._session(client, params)
         places = await self._rewind.last((session.state.cwd, *session.state.folders))
         await self._check_roots(client, places)
@@ -73,7 +73,7 @@ class RewindMethods:
         return await self._do(client, session, "rewind/undo", "as before the last rewind", put_back)
 
     async def fork(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`fork`: a session that has what was said before a turn, in a folder with the files of then."""
+        """`fork`: create a session with the messages before a turn, in a folder with the files from then."""
         session, turn, places = await self._turn(client, params)
         plan = await self._rewind.fork_plan(session.id, turn, places)
         await self._check_roots(client, [(os.path.dirname(plan.place), 0)])

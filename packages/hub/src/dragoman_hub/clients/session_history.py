@@ -22,16 +22,16 @@ from dragoman_local.journal import Page, StoredEntry
 from dragoman_local.journal.entry_runs import RunPage
 
 HISTORY_BYTES = 4 * 1024 * 1024
-"""Bytes of one page."""
+"""The most bytes of one page."""
 
 MOST_TURNS = 10_000
-"""Turns in one answer, and that are remembered of a session; of more, the first are left out."""
+"""The most turns in one answer, and to remember of a session; the first are left out."""
 
 MOST_RECORDS = 200
-"""Sessions whose turns are remembered; more than that, and all are forgotten."""
+"""The most sessions whose turns are remembered; above it, all are forgotten."""
 
 TITLE = 80
-"""Characters of what a turn was about."""
+"""The most characters of a turn's title."""
 
 
 class _TurnRecord(Struct):
@@ -50,7 +50,7 @@ class SessionHistory:
         self._known: dict[str, _TurnRecord] = {}
 
     async def page_before(self, session: LiveSession, before: str | None, *, limit: int) -> JsonObject:
-        """The last entries before a place, as an onlooker would have been told of them."""
+        """Return the last entries before a position, as a watcher would have received them."""
         end = session.last_visible
         if before is not None:
             position = checked_cursor(session, before, "before")
@@ -66,7 +66,7 @@ class SessionHistory:
         return {"messages": _told(session, entries), "more": bool(entries) and entries[0].sequence > 1}
 
     async def page_after(self, session: LiveSession, after: str, *, limit: int) -> JsonObject:
-        """The first entries behind a place, and the cursor behind which the next ones are."""
+        """Return the first entries after a position, and the cursor for the next ones."""
         last = checked_cursor(session, after, "after").sequence
         entries: list[StoredEntry] = []
         size = 0
@@ -87,7 +87,7 @@ class SessionHistory:
         }
 
     async def turns(self, session: LiveSession) -> JsonObject:
-        """Where each turn begins, what it was about and how it went."""
+        """Return each turn's beginning, title and outcome."""
         if len(self._known) >= MOST_RECORDS and session.stream not in self._known:
             self._known.clear()
         record = self._known.setdefault(session.stream, _TurnRecord())

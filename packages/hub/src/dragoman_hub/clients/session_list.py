@@ -25,7 +25,7 @@ from dragoman_hub.session.state import LONGEST_TITLE, SAVED_STATES, is_name
 Params = dict[str, Raw]
 
 AGENT_SECONDS = 5.0
-"""How long an agent may take to store a title of its own."""
+"""The most seconds for an agent to store a title."""
 
 
 class SessionList:
@@ -57,12 +57,12 @@ class SessionList:
         return {"sessions": sessions, **rest}
 
     async def status(self, client: HubClient, params: Params, request_id: Id) -> JsonObject:
-        """`session/status`: whether it is open. Nothing is opened for it."""
+        """`session/status`: whether it is open. This does not open it."""
         state = await self._listed_state(client, params)
         return {"status": "saved" if state in SAVED_STATES else "open"}
 
     async def archive(self, client: HubClient, params: Params, request_id: Id) -> JsonObject:
-        """`session/archive`: close it, if it is open, and leave it out of lists."""
+        """`session/archive`: close it if it is open, and remove it from lists."""
         session_id = client.text(params, "sessionId")
         if await self._listed_state(client, params) == "archived":
             return {}
@@ -83,7 +83,7 @@ class SessionList:
         return {}
 
     async def set_title(self, client: HubClient, params: Params, request_id: Id) -> JsonObject:
-        """`session/set_title`: the title as it is stored."""
+        """`session/set_title`: return the title as stored."""
         session = await client.session(params)
         title = " ".join(client.text(params, "title").split())[:LONGEST_TITLE].strip()
         if not title:
@@ -115,7 +115,7 @@ class SessionList:
 
 
 def archive_filter(params: Params) -> ArchiveFilter:
-    """Which sessions a list asks for; an unknown value is refused."""
+    """Return which sessions a list requests; an unknown value is refused."""
     choice = value_of(params.get("archived"))
     if choice is None:
         return "exclude"

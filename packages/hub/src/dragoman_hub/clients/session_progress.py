@@ -23,22 +23,22 @@ from dragoman_local.journal import StoredEntry
 from dragoman_local.journal.conversation import moments
 
 MOST_SESSIONS = 100
-"""Sessions in one answer."""
+"""The most sessions in one answer."""
 
 TAIL = 96
-"""Entries that are read of a stream: a line is told in fewer, and a turn ends with its usage."""
+"""The entries to read of a stream: enough for a last line and for the usage at a turn's end."""
 
 TAIL_BYTES = 512 * 1024
-"""Bytes of them that are kept; large outputs of tools are no line."""
+"""The most bytes of them to keep; large outputs of tools are not a line."""
 
 LINE = 240
-"""Characters of the last line."""
+"""The most characters of the last line."""
 
 MOST_RECORDS = 2000
-"""Sessions whose progress is remembered; more than that, and all are forgotten."""
+"""The most sessions whose progress is remembered; above it, all are forgotten."""
 
 LINE_KINDS = frozenset({"prompt", "message", "thought", "tool", "permission", "error"})
-"""Kinds of moments that say what a session is doing."""
+"""Kinds of moments that show what a session is doing."""
 
 
 class _ProgressRecord(Struct, frozen=True, kw_only=True):
@@ -56,13 +56,13 @@ class SessionProgress:
         self._known: dict[str, _ProgressRecord] = {}
 
     async def describe(self, client: HubClient, session_ids: Iterable[str]) -> list[JsonObject]:
-        """The progress of those sessions that exist and that the client may see, in their order."""
+        """Return the progress of those sessions that exist and that the client may see, in order."""
         unique_ids = list(dict.fromkeys(session_ids))[:MOST_SESSIONS]
         visible = [name for name in unique_ids if await self._views.may_see(client, name)]
         return [await self._of(session_id) for session_id in visible]
 
     def forget(self, session_id: str) -> None:
-        """Forget the changes of a session, which are out of date."""
+        """Forget a session's changes, which are out of date."""
         self._known.pop(session_id, None)
 
     async def _of(self, session_id: str) -> JsonObject:
@@ -120,7 +120,7 @@ class SessionProgress:
 
 
 def last_line(entries: Sequence[StoredEntry]) -> JsonObject | None:
-    """The last line about the session's work: `{kind, text, time}`."""
+    """Return the last line about the session's work: `{kind, text, time}`."""
     frames = [entry for entry in entries if entry.direction != "note"]
     candidates = [
         (moment.last, str(moment.kind), moment.text, moment.time)
@@ -150,7 +150,7 @@ def _failure(frame: bytes) -> str:
 
 
 def last_usage(entries: Sequence[StoredEntry], session: LiveSession | None) -> Any:
-    """The agent's latest tokens and cost; None if it has reported none lately."""
+    """Return the agent's latest tokens and cost; None if there are no recent ones."""
     for entry in reversed(entries):
         if b'"usage_update"' in entry.frame:
             update = object_of(object_of(object_of(entry.frame).get("params")).get("update"))

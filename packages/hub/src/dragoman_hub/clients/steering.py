@@ -1,6 +1,6 @@
-"""Sends a client's message into a running turn, by the one of two methods that the session's agent supports.
-Once the agent has it, the message is in the session's stream, and every client that follows the session gets
-it. A message that the agent refuses is not in the stream: the client still has to send it.
+"""Sends a client's message into a running turn, by one of two methods that the session's agent supports. When
+the agent has it, the message is in the session's stream, and every client that follows the session gets it. A
+refused message is not in the stream: the client still has to send it.
 
 What happens to a message is the session's to say (`session.steering`). The same key is never given to the
 agent twice: whoever sends it again gets its outcome, also from a later hub.
@@ -29,16 +29,16 @@ from dragoman_hub.session.state import PromptAnswer
 from dragoman_hub.session.steering import DOUBT
 
 STEER_SECONDS = 3600.0
-"""An agent may say that it has a message when its turn takes it, after whatever it does just then."""
+"""The seconds for an agent to confirm a message, which may wait for its current step."""
 
 STEER_MEMBERS = {STEERING: "prompt", INJECT: "content"}
-"""The methods, each with the member that has the message."""
+"""The methods, each with the field of the message."""
 
 
 async def steer(
     hub: ClientHub, session: LiveSession, method: str, params: dict[str, Raw], grant: Grant
 ) -> bytes:
-    """The agent's answer, once the message is stored if the agent has it."""
+    """Return the agent's answer, after the message is stored if the agent has it."""
     check_no_child(session)
     member = STEER_MEMBERS[method]
     blocks = value_of(params.get(member))

@@ -25,12 +25,12 @@ PARENTS = 10_000
 """Streams of which it is remembered whether they are children."""
 
 ArchiveFilter: TypeAlias = Literal["exclude", "include", "only"]
-"""What a list does with archived sessions."""
+"""The filter of a list for archived sessions."""
 
 
 @lru_cache(maxsize=1024)
 def title_without_secrets(title: str) -> str:
-    """A redacted title, as the journal stores it: a title is often a prompt, and devices keep lists of
+    """Return a redacted title, as the journal stores it: a title is often a prompt, and devices keep lists of
     titles.
     """
     return redact(title)
@@ -45,7 +45,7 @@ class SessionViews:
         self._parents: dict[str, str] = {}  # of streams that are not open
 
     def shown_to(self, client: HubClient) -> JsonObject:
-        """The introduction of the hub for a client; a token that may only approve sees no place."""
+        """Return the hub's introduction for a client; a token that may only approve sees no paths."""
         is_observer = client.grant.may("observe")
         agents = [
             {
@@ -77,7 +77,9 @@ class SessionViews:
     # One session.
 
     def standing(self, session: LiveSession) -> JsonObject:
-        """The agent's answer when a session is made or loaded: modes, options and so on, as they are now."""
+        """Return the agent's answer from when a session is created or loaded: current modes, options and so
+        on.
+        """
         state = session.state
         answer: JsonObject = {
             name: raw for name, raw in state.agent_answer.items() if name not in ("sessionId", "_meta")
@@ -90,7 +92,7 @@ class SessionViews:
         return {**answer, "configOptions": options} if options is not None else answer
 
     def snapshot(self, session: LiveSession) -> JsonObject:
-        """Everything that a screen needs at once."""
+        """Return everything that a screen needs at once."""
         state = session.state
         standing = self.standing(session)
         turn = state.turn
@@ -169,7 +171,9 @@ class SessionViews:
         self._watching.add(client)
 
     def on_change(self, session: LiveSession) -> None:
-        """Inform watchers that may observe about a change. Who only answers hears of questions."""
+        """Inform watchers that may observe about a change. Clients that may only answer
+        get only questions.
+        """
         if not self._watching:
             return
         # Those alone, because this is said of every session whenever it changes, and few of many clients ask.

@@ -26,10 +26,10 @@ from dragoman_hub.engine.ports import Position, read_cursor
 from dragoman_hub.gate.admission import Grant
 
 SPAN = 1 << 32
-"""Requests that one branch may ask: their ids tell the branch."""
+"""The most requests of one branch: their ids identify the branch."""
 
 ACKNOWLEDGED = 64 * 1024
-"""Bytes between two words of what was taken."""
+"""The bytes between two acknowledgements."""
 
 
 class BranchSink(Protocol):
@@ -41,7 +41,7 @@ class BranchSink(Protocol):
     def on_block(
         self, branch: Branch, block: bytes, session: str = "", position: Position | None = None
     ) -> None:
-        """For the client; with a session, it stands at the position then."""
+        """A block for the client; with a session, the client is then at the position."""
 
     def on_position(self, branch: Branch, session: str, position: Position | None) -> None: ...
     def on_moved(self, branch: Branch, session: str) -> None: ...
@@ -55,7 +55,7 @@ class Branch(Protocol):
     @property
     def number(self) -> int: ...
     def say(self, frame: bytes, /) -> None:
-        """A frame of the client's."""
+        """Send a frame of the client."""
 
     def close(self) -> None: ...
 

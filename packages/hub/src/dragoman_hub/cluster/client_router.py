@@ -50,18 +50,18 @@ log = logging.getLogger(__name__)
 
 ID = b'{"jsonrpc":"2.0","id":'
 WAITED = 1000
-"""Requests of one client that may be without an answer."""
+"""The most unanswered requests of one client."""
 HELD = 200
 HELD_BYTES = 4 * MIB
-"""Notifications for one session that wait while it moves, and their bytes."""
+"""The most notifications for one moving session that wait, and their bytes."""
 QUESTIONS = 256
-"""What a client was asked and is remembered; most are answered by others, of which we hear nothing."""
+"""The most questions of a client to remember; others answer most of them without notice."""
 LOST_SECONDS = 60.0
-"""How long a request is carried from node to node."""
+"""The seconds for which a request is sent from node to node."""
 
 
 GATHER_SECONDS = 5.0
-"""How long a node may take to say what is asked there, or that it is watched."""
+"""The seconds for a node to return its open questions, or to confirm a watch."""
 
 
 class RouterCluster(Protocol):
@@ -342,7 +342,7 @@ class ClientRouter:
                 route.again = True
 
     def on_elsewhere(self, branch: Branch, request: Id, session: str, node: str) -> None:
-        """A request came to the wrong node."""
+        """A request has reached the wrong node."""
         pending = self.pending.get(request)
         if self.calls.on_elsewhere(request, session, node) or pending is None:
             return
@@ -360,11 +360,11 @@ class ClientRouter:
             self._moves.move(pending.session, route, pause=min(LONGEST_PAUSE, 0.01 * 2.0**pending.hops))
 
     def has(self, branch: Branch) -> bool:
-        """Whether it is still the way to its node."""
+        """Whether this is still the way to its node."""
         return self._branches.get(branch.node) is branch
 
     def on_broken(self, branch: Branch, why: str) -> None:
-        """Its node is gone, or words were lost on the way."""
+        """Its node is gone, or messages were lost on the way."""
         if self.is_closed:
             return
         if self.has(branch):
@@ -402,7 +402,7 @@ class ClientRouter:
         return await self.cluster.find(session)
 
     def watch(self, node: str) -> None:
-        """Hear of what happens at a node, or no more."""
+        """Start or stop watching the events of a node."""
         if not self.is_closed and (self.watching or node in self._branches):
             self.owner.start(self._watch(node))
 

@@ -38,11 +38,13 @@ log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 8.0
 TAKEN_AT_ONCE = 8
-"""Sessions of a dead node that are read at the same time."""
+"""The sessions of a dead node that are read at the same time."""
 
 
 class Cluster:
-    """Decides session ownership (`Ownership`) for one hub. `join` before the hub starts, `open` after."""
+    """Decides session ownership (`Ownership`) for one hub. Call `join` before the hub
+    starts, `open` after.
+    """
 
     is_shared = True
 
@@ -83,7 +85,7 @@ class Cluster:
     # From the beginning to the end.
 
     async def join(self, hub: ClientHub) -> None:
-        """Become a node. What agents of a life before us still do is ended, if we are another one now."""
+        """Become a node. If this process is a new one, the work of agents of the earlier process is ended."""
         self.hub = hub
         self.owner = TaskOwner("cluster")
         hub.pool.lease = self.lasting
@@ -96,14 +98,14 @@ class Cluster:
             await hub.pool.end_hosted()
 
     async def open(self) -> None:
-        """Let others reach us, and look after what dead nodes have left."""
+        """Accept links from other nodes, and take over the sessions of dead nodes."""
         await self.links.start()
         for node in self.other_nodes():
             self.links.greet(node)
         self.owner.start(self._look_after_orphans())
 
     async def drain(self) -> None:
-        """Take nothing new; sessions in which nothing goes on are for others from here on."""
+        """Accept no new sessions; idle sessions are free for other nodes from now on."""
         self.hub.begin_draining()
         self.members.hurry()
         for session in list(self.hub.sessions.values()):
@@ -111,7 +113,9 @@ class Cluster:
                 await hand_over(self.hub, session)
 
     async def leave(self) -> None:
-        """After the hub has ended. What is still open is for whoever comes first, ourselves among them."""
+        """Leave after the hub has ended. The first claimer gets the open sessions,
+        possibly this node again.
+        """
         if not self._has_joined:
             return
         for router in list(self.routers):
@@ -136,7 +140,7 @@ class Cluster:
         self.owner.start(router.owner.aclose())
 
     def describe_nodes(self) -> list[dict[str, Any]]:
-        """The nodes, for people."""
+        """Return the nodes, for people."""
         return [
             {
                 "name": node.name,
@@ -165,13 +169,13 @@ class Cluster:
     # Where sessions are.
 
     def place(self, agent: str, cwd: str) -> str:
-        """The node for a new session; our own if none is fit, which then says why."""
+        """Return the node for a new session; our own if none fits, which then reports the reason."""
         nodes = self.members.alive()
         node = place(nodes, agent=agent, cwd=cwd, needs=self._needs.get(agent, ()), home=self.name)
         return self.name if node is None else node.name
 
     async def find(self, session: str) -> str:
-        """The node that has the session, or is to have it."""
+        """Return the node that has the session, or will get it."""
         node = self.owners.where(session)
         if node is not None:
             return node
@@ -316,7 +320,7 @@ def _has_root(roots: Sequence[str], cwd: str) -> bool:
 def place(
     nodes: Sequence[Node], *, agent: str, cwd: str, needs: Iterable[str] = (), home: str = ""
 ) -> Node | None:
-    """The node with the fewest running turns and open sessions; among equals the client's own."""
+    """Return the node with the fewest running turns and open sessions; among equals the client's own."""
     needs = tuple(needs)
     able = [node for node in nodes if node.state == "alive" and can_have(node, agent, cwd, needs)]
     if not able:
@@ -325,8 +329,8 @@ def place(
 
 
 def heir(nodes: Sequence[Node], session: str, able: Iterable[str] = ()) -> str | None:
-    """The node that takes over a dead node's session: all nodes compute the same one, and different ones
-    for different sessions.
+    """Return the node that takes over a dead node's session: all nodes compute the same one, and different
+    ones for different sessions.
     """
     able_names = set(able)
     names = [

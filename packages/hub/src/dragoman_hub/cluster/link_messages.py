@@ -27,13 +27,13 @@ CLOSE = 9  # not counted: payload is why, as text
 HELLO = 10  # of no link: the node has just begun to listen, and knows no link of before
 
 MOST = 512 * 1024
-"""Bytes of one word, so that any server lets it pass."""
+"""The most bytes of one message, which any server accepts."""
 
 
 class Word(Struct, array_like=True, frozen=True):
     link: str
     sender: str
-    """The node that says it."""
+    """The node that sends it."""
     kind: int
     number: int
     session: str = ""
@@ -47,15 +47,15 @@ class ClientOpening(Struct, frozen=True, kw_only=True):
     grant: dict[str, Any]
     agent: str
     initialize: bytes
-    """The params with which the client introduced itself."""
+    """The params of the client's `initialize`."""
     first_id: int
-    """Requests to the client are numbered from here on."""
+    """The first number of requests to the client."""
     age: float = 0.0
-    """Seconds since its connection came."""
+    """The seconds since its connection was opened."""
 
 
 class ReroutedRequest(Struct, frozen=True):
-    """A request of the client's that another node has to answer."""
+    """A request of the client that another node must answer."""
 
     request: int | str | None
     session: str
@@ -74,7 +74,7 @@ def decode(data: bytes) -> Word | None:
 
 
 def portions(block: bytes) -> Iterator[tuple[bool, bytes]]:
-    """The block in pieces that fit into link messages; each with whether it is the last."""
+    """Split the block into pieces that fit into link messages; each with whether it is the last."""
     if len(block) <= MOST:
         yield True, block
         return

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
 SILENT_BEATS = 10
-"""A link whose other end has not been heard for so many beats has none."""
+"""The beats without a message after which a link's other end counts as gone."""
 
 
 class LinkEnd(Protocol):
@@ -29,11 +29,11 @@ class LinkEnd(Protocol):
 
     def on_word(self, word: Word, /) -> None: ...
     def broken(self, why: str, /) -> None:
-        """Read nothing more. Called once, unless we closed it ourselves."""
+        """Read no more messages. Called once, unless we closed it ourselves."""
 
 
 class NodeLink:
-    """One end of a link. `Links` makes it."""
+    """One end of a link, made by `Links`."""
 
     __slots__ = ("_links", "_sent_count", "end", "last_number", "name", "node", "silent")
 
@@ -58,14 +58,14 @@ class NodeLink:
         self._links.send(self.node, Word(self.name, self._links.node, words.BEAT, self._sent_count))
 
     def close(self, why: str = "") -> None:
-        """Say so, and hear nothing more. May be called again."""
+        """Close the link, with a message to the other end. A second call has no effect."""
         if self._links.forget(self):
             self._links.say_close(self.node, self.name, why)
 
 
 class Links:
-    """All links of this node. `on_opened` gets links that other nodes open, and returns their end here;
-    None if it refuses.
+    """All links of this node. `on_opened` gets links from other nodes, and returns their end here; None
+    refuses.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Links:
         self._owner.start(self._beat())
 
     def greet(self, node: str) -> None:
-        """Announce this node, which knows no link of an earlier process of its own. Without it, the other
-        would notice by the next beat: clients would wait for that.
+        """Announce this node, which knows no links of its earlier process. Without it, the other node would
+        notice only at the next beat, and clients would wait.
         """
         self.send(node, Word("", self.node, words.HELLO, 0))
 
@@ -100,7 +100,7 @@ class Links:
             await self._listening.aclose()
 
     def open(self, node: str, end: LinkEnd) -> NodeLink:
-        """Open a link of this node; its first word is the caller's to say."""
+        """Open a link of this node; the caller sends its first message."""
         link = NodeLink(self, f"{self._life}-{next(self._numbers)}", node, end)
         self._links[link.name] = link
         return link
@@ -117,7 +117,7 @@ class Links:
             self._break(link, f"node {node} is gone, or begins anew")
 
     def lose_all(self) -> None:
-        """We are cut off, or must not act any more."""
+        """Drop all links: we are cut off, or must not act any more."""
         for link in list(self._links.values()):
             self._break(link, "this node has lost its lease")
 

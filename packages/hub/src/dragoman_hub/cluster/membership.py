@@ -31,10 +31,10 @@ PREFIX = "nodes"
 ACTS = 0.7
 """The part of the lease in which its node acts."""
 RENEWALS = 10
-"""Renewals in the time of one lease."""
+"""The renewals during one lease."""
 AGAIN = 0.2
 JOIN_SECONDS = 30.0
-"""How long a node that starts tries to take its lease."""
+"""The most seconds that a starting node tries to get its lease."""
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -42,9 +42,9 @@ class Node(Struct, frozen=True, kw_only=True):
 
     name: str
     life: str
-    """Another one with every start."""
+    """An id that changes with every start."""
     home: str
-    """Which folder it lives in: only from there its agents can be taken over with its name."""
+    """The folder of the node: agents can only be taken over from there with its name."""
     state: Literal["alive", "draining", "dead"] = "alive"
     agents: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Members:
     # Who is there.
 
     def alive(self) -> list[Node]:
-        """Nodes with a valid lease, this one among them."""
+        """Nodes with a valid lease, with this one."""
         other_nodes = [entry.node for entry in self._seen_nodes.values() if entry.node.state != "dead"]
         return sorted([self.node, *other_nodes], key=lambda node: node.name)
 
@@ -114,16 +114,18 @@ class Members:
 
     @property
     def lasting(self) -> LeaseTerm:
-        """For how long this node may act without another renewal."""
+        """The time for which this node may act without another renewal."""
         return LeaseTerm(ACTS * self.lease, self._last)
 
     @property
     def remaining(self) -> float:
-        """The seconds of it that are left."""
+        """The remaining seconds of it."""
         return max(0.0, self._last + ACTS * self.lease - self._clock())
 
     async def may_act(self) -> None:
-        """Return while this node has its lease; wait for it as long as one lasts, then `JournalError`."""
+        """Return while this node has its lease; wait for it as long as a lease lasts, then raise
+        `JournalError`.
+        """
         try:
             async with asyncio.timeout(self.lease):
                 while self.remaining <= 0:
@@ -135,7 +137,7 @@ class Members:
     # Joining and leaving.
 
     async def join(self) -> bool:
-        """Take the lease; True if a life of this node before us held it until now."""
+        """Take the lease; return true if an earlier process of this node held it until now."""
         self._watch = await self._register.watch(PREFIX, self._on_change)
         inherits = await self._take_in_time()
         self._owner = TaskOwner("cluster membership")
@@ -178,7 +180,7 @@ class Members:
             return before is not None and before.state != "dead"
 
     async def leave(self) -> None:
-        """Give the lease back, so that others can take this node's sessions at once."""
+        """Return the lease, so that others can take this node's sessions at once."""
         await self._stop()
         try:
             await self._register.delete(f"{PREFIX}.{self.node.name}", self._revision)
@@ -186,7 +188,7 @@ class Members:
             log.warning("the lease of this node could not be given back: %s", error)
 
     async def aclose(self) -> None:
-        """Stop renewing; the lease runs out by itself, unless we are back before."""
+        """Stop renewing; the lease expires by itself, unless we are back before."""
         await self._stop()
 
     async def _stop(self) -> None:
@@ -200,7 +202,7 @@ class Members:
     # Our own lease.
 
     def hurry(self) -> None:
-        """Renew the lease now, and learn whether it is still valid."""
+        """Renew the lease now, and check that it is still valid."""
         self._hurry.set()
 
     async def _renew(self) -> None:

@@ -23,33 +23,36 @@ from dragoman_hub.nats.options import is_nats_address, read_address
 from dragoman_hub.settings import HubSettings, offered_agents
 from dragoman_local.journal import Journal, open_journal
 from dragoman_local.journal.idle_index import index_while_idle
+from dragoman_local.journal.seal import Seal, TreeSeal
 from dragoman_local.journal.sealing_key import read_key
 from dragoman_local.journal.sqlite import open_sealed
 
 
 class NodeContext(Struct):
-    """Where sessions are kept."""
+    """The place of the sessions."""
 
     journal: Journal
     shown_address: str
     """Its address, without secrets."""
     cluster: Cluster | None = None
+    trees_seal: TreeSeal | None = None
+    """What seals the trees of turns; None if the journal is not sealed."""
 
     @property
     def lease(self) -> Callable[[], LeaseTerm] | None:
-        """Says how long agents may act; None where nobody takes them over."""
+        """Returns how long agents may act; None if no other node can take them over."""
         return None if self.cluster is None else self.cluster.lasting
 
 
 def node_name(settings: HubSettings) -> str:
-    """The name of this node; empty if the hub is by itself."""
+    """Return the name of this node; empty for a single hub."""
     if not is_nats_address(settings.journal_place):
         return ""
     return settings.cluster.node or re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname())[:40] or "node"
 
 
 def shown_place(settings: HubSettings) -> str:
-    """Where the journal is, without secrets."""
+    """Return the place of the journal, without secrets."""
     address = settings.journal_place
     return read_address(address).safe_address if is_nats_address(address) else address
 
@@ -58,7 +61,7 @@ def shown_place(settings: HubSettings) -> str:
 async def place_of(
     settings: HubSettings, folder: Path, url: str, limits: TransportLimits
 ) -> AsyncIterator[NodeContext]:
-    """Open the journal that the settings name. `folder` is this hub's own, `url` the address for clients."""
+    """Open the journal from the settings. `folder` is this hub's own, `url` the address for clients."""
     address = settings.journal_place
     if is_nats_address(address):
         async with _open_shared(settings, folder, url, limits) as place:
@@ -66,7 +69,7 @@ async def place_of(
     elif settings.encryption.key:
         key = read_key(settings.encryption.key)
         async with open_sealed(Path(address), key, durability=settings.durability) as sealed_journal:
-            yield NodeContext(sealed_journal, address)
+            yield NodeContext(sealed_journal, address, trees_seal=Seal(key).trees)
     else:
         async with open_journal(address, durability=settings.durability) as journal:
             owner = TaskOwner("hub word index")

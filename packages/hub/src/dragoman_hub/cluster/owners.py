@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 PREFIX = "own"
 TRIES = 10
 WATCH_SECONDS = 5.0
-"""How long the watch may stay behind what was read."""
+"""The most seconds that the watch may be behind a read value."""
 
 
 def _ignore() -> None:
@@ -76,14 +76,14 @@ class Owners:
             self._watch = None
 
     def where(self, session: str) -> str | None:
-        """The living node that has it, as far as we know; None if none has."""
+        """Return the living node that is known to have the session; None if there is none."""
         entry = self._entries.get(_key(session))
         if entry is None or self._members.find(entry.owner.node) is None:
             return None
         return entry.owner.node
 
     def of(self, node: str) -> list[str]:
-        """Sessions under a node's name, which may be dead."""
+        """Return the sessions under a node's name; the node may be dead."""
         return [entry.owner.session for entry in self._entries.values() if entry.owner.node == node]
 
     def is_known(self, session: str) -> bool:
@@ -91,7 +91,7 @@ class Owners:
         return _key(session) in self._entries
 
     def orphans(self) -> list[str]:
-        """Sessions of nodes that are no more."""
+        """Return sessions of nodes that no longer exist."""
         return [
             entry.owner.session
             for entry in self._entries.values()
@@ -111,7 +111,7 @@ class Owners:
         ]
 
     async def claim(self, session: str) -> SessionLease:
-        """Claim a session for this node. Raises `Elsewhere` if it is a living node's."""
+        """Claim a session for this node. Raises `Elsewhere` if a living node has it."""
         async with self._lock(session):
             for _ in range(TRIES):
                 life = self._members.node.life
@@ -144,8 +144,8 @@ class Owners:
         return True
 
     async def release(self, lease: SessionLease, *, to: str = "") -> None:
-        """Nobody has it from here on, or the node `to`; nothing happens if it was claimed again meanwhile, or
-        lost.
+        """Free the session, or give it to the node `to`; nothing happens if it was claimed again in the
+        meantime, or lost.
         """
         async with self._lock(lease.session):
             if self._mine.get(lease.session) is not lease:
@@ -171,8 +171,8 @@ class Owners:
                 del self._entries[key]
 
     def drop(self, session: str) -> None:
-        """Forget a session that this node no longer owns. If nobody has, what we had begun in it is left
-        behind.
+        """Forget a session that this node no longer owns. If it has no owner, our unfinished work in it
+        remains.
         """
         self._mine.pop(session, None)
         self._dropped_ids.add(session)

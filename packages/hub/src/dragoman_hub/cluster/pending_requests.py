@@ -40,7 +40,7 @@ REPEATABLE = frozenset(
 
 
 class PendingRequest(Struct):
-    """A request of the client's that has no answer."""
+    """An unanswered request of the client."""
 
     id: Id
     method: str
@@ -50,20 +50,22 @@ class PendingRequest(Struct):
     key: str = ""
     hops: int = 0
     lost_since: float = 0.0
-    """Since when no node has the session for long enough."""
+    """Since when no node has had the session for long enough."""
     cancel: bytes = b""
-    """What the client said to end it."""
+    """The client's message that cancels it."""
     is_begun: bool = False
-    """Whether a node has begun to tell the session for it: what the client stood at before is of no account
-    to one that asks for everything.
+    """Whether a node has begun to send the session for it: then the client's earlier position does not matter
+    for a request for everything.
     """
     reached: Position | None = None
-    """How far a node had told the session for it when it stopped to, without an answer that came here."""
+    """The position up to which a node had sent the session for it when it stopped, without an answer that
+    arrived here.
+    """
     is_being_placed: bool = False
-    """Whether another node for it is being looked for."""
+    """Whether another node for it is being searched."""
 
     size: int = 0
-    """What it is charged while it has no answer."""
+    """Its size while it has no answer."""
 
     @property
     def frame(self) -> bytes:
@@ -74,7 +76,7 @@ class PendingRequest(Struct):
         return self.method in REPEATABLE or self.method.startswith("_dragoman/hub/")
 
     def frame_from(self, position: Position | None) -> bytes:
-        """The same for a client that already received a part."""
+        """Return the same request for a client that already received a part."""
         position = position or self.reached
         if position is None or self.method not in FROM_A_PLACE:
             return self.frame
@@ -90,7 +92,7 @@ class PendingRequest(Struct):
 def pending_request(
     request_id: Id, method: str, params: dict[str, Raw], *, session: str, node: str
 ) -> PendingRequest:
-    """A request, with a new idempotency key if it needs one and the client sent none."""
+    """Return a request, with a new idempotency key if it needs one and the client sent none."""
     members: dict[str, Any] = {name: Raw(bytes(raw)) for name, raw in params.items()}
     key = ""
     if method in KEYED:

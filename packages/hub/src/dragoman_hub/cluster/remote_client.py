@@ -126,7 +126,7 @@ class GuestTransport:
 
 
 def take_guest(hub: ClientHub, link: NodeLink, word: Word, limits: TransportLimits) -> GuestTransport | None:
-    """Seat the client that a link was opened for."""
+    """Create the client for which a link was opened."""
     try:
         opening = decode_json(word.payload, ClientOpening)
         grant = convert(opening.grant, Grant)

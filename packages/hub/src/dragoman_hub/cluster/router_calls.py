@@ -29,7 +29,7 @@ class RouterCalls:
         self._open: dict[Id, tuple[Branch, asyncio.Future[Raw]]] = {}
 
     async def ask(self, branch: Branch, method: str, params: dict[str, Any], within: float) -> Raw:
-        """Raises `CallFailed`, `Elsewhere`, `LinkClosed`, `TimeoutError`."""
+        """Send a request. Raises `CallFailed`, `Elsewhere`, `LinkClosed`, `TimeoutError`."""
         self._count += 1
         name = f"{NAMES}{self._count}"
         future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()

@@ -23,27 +23,27 @@ log = logging.getLogger(__name__)
 RESUME_SECONDS = 20.0
 LONGEST_PAUSE = 1.0
 FINAL = (-32002, -32003, -32602)
-"""Answers that will be the same however often one asks: gone, forbidden, never heard of."""
+"""Errors that will not change on a retry: gone, forbidden, unknown."""
 
 
 class RoutedSession(Struct):
-    """A session that the client has to do with."""
+    """A session that the client uses."""
 
     node: str
     position: Position | None = None
-    """How far it was told; None if it does not follow it."""
+    """Its position; None if the client does not follow it."""
     own: list[str] = []
-    """Keys of prompts that it wrote."""
+    """Keys of prompts that the client wrote."""
     held_frames: list[bytes] | None = None
-    """What it says while the session moves; None while it does not."""
+    """The client's messages while the session moves; None while it does not."""
     again: bool = False
-    """The node that it was to come to has given it away."""
+    """Whether the intended node has given it away."""
     is_resuming: bool = False
-    """Whether its node is asked to tell it from `position` on, and has not begun to."""
+    """Whether its node must send it from `position` on, and has not begun yet."""
 
 
 class MovingClient(Protocol):
-    """The client whose sessions move (`client_router.ClientRouter`)."""
+    """The client of the moving sessions (`client_router.ClientRouter`)."""
 
     owner: TaskOwner
     is_closed: bool

@@ -14,10 +14,10 @@ from typing import TypeVar
 T = TypeVar("T")
 
 CALL_SECONDS = 120.0
-"""For whatever a machine answers and has no bound of its own."""
+"""The seconds for calls that a machine answers, without a limit of their own."""
 
 LOOK_SECONDS = 5.0
-"""Between two looks whether somebody is asked. A bound is not a stopwatch."""
+"""The seconds between two checks for open questions, which also limit the precision."""
 
 
 async def answer_within(
@@ -44,5 +44,5 @@ async def answer_within(
 
 
 def nobody() -> bool:
-    """For calls that are about no session: the hub puts no question before people that names none."""
+    """The check for calls without a session: the hub asks people no question that names no session."""
     return False

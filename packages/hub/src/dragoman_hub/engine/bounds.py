@@ -1,4 +1,4 @@
-"""Limits of the bytes in transit between the parts of a hub, and who they are counted for.
+"""Limits of the bytes in transit between the parts of a hub, and to what they are charged.
 
 Each kind of traffic has a budget for the whole hub, with a share for each agent and below it one for each
 session; clients have shares of their own. The table in docs/hub.md says what happens at each bound.
@@ -16,15 +16,15 @@ from dragoman.runtime.budget import ByteBudget
 MIB = 1024 * 1024
 
 REQUEST_BYTES = 1024
-"""What an open request is charged beside its params: its entry in memory, and the task that works on it."""
+"""The overhead of an open request in bytes: its entry in memory, and its task."""
 
 WORK_BYTES = 256 * 1024
-"""What is held for an answer of unknown size, and at least for each: it bounds how many files are read at
-once for one agent, whose reads share a few threads with everybody's.
+"""The bytes reserved for an answer of unknown size, and the least for each: it limits the simultaneous file
+reads of one agent, which share a few threads with all others.
 """
 
 PIPE_BYTES = 64 * 1024
-"""What an agent may leave in its pipe and count as having taken it."""
+"""The bytes in an agent's pipe that count as read."""
 
 
 class TrafficLimits(NamedTuple):
@@ -36,39 +36,39 @@ class TrafficLimits(NamedTuple):
 
 
 UNSTORED = TrafficLimits(MIB, 8 * MIB, 32 * MIB)
-"""What waits for the journal. Above it the agent is not read: a stuck disk must cost no memory. Each byte
-that waits takes three, and a session that may have four times as many is not faster.
+"""Data that waits for the journal. Above the limit the agent is not read: a stuck disk must cost no memory.
+Each waiting byte takes three, and a higher limit is not faster.
 """
 
 ANSWERS = TrafficLimits(4 * MIB, 8 * MIB, 32 * MIB)
-"""What is on its way to agents, and answers that are being made for them. Above it, nothing more is read from
-disk for the agent, and no client is asked to.
+"""Data on its way to agents, and answers in preparation. Above the limit, no more is read from disk for the
+agent, and no client is asked.
 """
 
 LENT = TrafficLimits(4 * MIB, 8 * MIB, 32 * MIB)
-"""Requests that the hub itself carries out, or will. Above it the agent is not read."""
+"""Requests that the hub itself carries out. Above the limit the agent is not read."""
 
 REQUESTS = TrafficLimits(16 * MIB, 32 * MIB, 128 * MIB)
-"""All requests of agents that have no answer, also those that wait for people. More are refused."""
+"""All unanswered requests of agents, including those that wait for people. Further ones are refused."""
 
 TOO_MANY_REQUESTS = (
     "Internal error: too many requests wait for an answer already; ask again when some of them are answered"
 )
 
 PROMPTS = TrafficLimits(32 * MIB, 64 * MIB, 256 * MIB)
-"""Prompts that wait for their turn. More are refused."""
+"""Prompts that wait for their turn. Further ones are refused."""
 
 CLIENT = (32 * MIB, 128 * MIB)
-"""Requests of one client, and of all, that have no answer and are not prompts. More are refused."""
+"""Unanswered requests of one client, and of all, without prompts. Further ones are refused."""
 
 
 def size_of_request(params: bytes | Raw) -> int:
-    """The bytes that a request counts while it has no answer."""
+    """Return the bytes that a request counts while it has no answer."""
     return REQUEST_BYTES + memoryview(params).nbytes
 
 
 class SessionBounds:
-    """The budgets of one session, which exist while bytes are counted. They are closed with it."""
+    """The budgets of one session, which exist while bytes are counted, and are closed with it."""
 
     __slots__ = ("_is_closed", "answers", "entries", "lent", "prompts", "requests")
 
@@ -91,11 +91,11 @@ class SessionBounds:
         return not (is_used or self._is_closed)
 
     def count_prompts(self, prompts: Sequence[Raw]) -> None:
-        """These wait for their turn, and no others."""
+        """Set the prompts that wait for their turn."""
         self.prompts.set(sum(memoryview(params).nbytes for params in prompts))
 
     def count_requests(self, requests: Sequence[Raw]) -> None:
-        """These have no answer, and no others."""
+        """Set the requests without an answer."""
         self.requests.set(sum(size_of_request(params) for params in requests))
 
     def close(self) -> None:
@@ -143,5 +143,7 @@ class HubBounds:
         return self.clients.child(CLIENT[0])
 
     def router(self) -> ByteBudget:
-        """The same for a client of a node in a cluster, which keeps requests to ask another node again."""
+        """Return the same for a client of a node in a cluster, which keeps requests to send them to another
+        node.
+        """
         return self.routers.child(CLIENT[0])

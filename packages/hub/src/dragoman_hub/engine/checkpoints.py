@@ -23,10 +23,10 @@ from dragoman_local.workspace.policy.tool_calls import ToolCalls
 log = logging.getLogger(__name__)
 
 EVERY = 250
-"""Entries between two checkpoints, at least: the next one is written when a turn begins or ends."""
+"""The least entries between two checkpoints: the next one is written when a turn begins or ends."""
 
 SPANS = (2 * EVERY, 60 * EVERY)
-"""How far back a checkpoint is looked for before everything is read: the second for long turns."""
+"""The entries in which a checkpoint is searched before everything is read: the second for long turns."""
 
 
 class SessionReading(NamedTuple):
@@ -34,15 +34,15 @@ class SessionReading(NamedTuple):
 
     state: SessionState
     calls: ToolCalls
-    """What was said about tool calls in the part that was read."""
+    """The tool call updates in the part that was read."""
     checkpoint_at: int = 0
     """The last entry that a checkpoint covers."""
     message_frame: bytes = b""
-    """The update with which its last message stands, or ended."""
+    """The update that ends or continues its last message."""
 
 
 async def read_session(journal: Journal, session_id: str, end: int) -> SessionReading:
-    """Read the state from the whole stream. A checkpoint is looked for before entry `end`."""
+    """Read the state from the whole stream. A checkpoint is searched before entry `end`."""
     for span in SPANS:
         if span < end:
             reading = await read_from_checkpoint(journal, session_id, end - span)
@@ -52,7 +52,7 @@ async def read_session(journal: Journal, session_id: str, end: int) -> SessionRe
 
 
 async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
-    """The same, with the entries stored since then."""
+    """Read the same with the entries stored since then."""
     state, message_frame = reading.state, reading.message_frame
     async for page in journal.replay(state.id, after=state.last):
         state = fold(state, page)
@@ -61,7 +61,7 @@ async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
 
 
 async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) -> SessionReading | None:
-    """The same, if there is a checkpoint after the entry `begin`."""
+    """Read the same from a checkpoint after the entry `begin`, if there is one."""
     entries: list[StoredEntry] = []
     latest: Checkpoint | None = None
     async for page in journal.replay(session_id, after=begin):

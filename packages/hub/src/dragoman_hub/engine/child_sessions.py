@@ -1,4 +1,4 @@
-"""Child sessions: an agent works in a session that it made itself, for a session of a client.
+"""Child sessions: an agent works in a session that it created itself, for a session of a client.
 
 An agent announces a child with a `subagent_update` of the parent. The child becomes a session with a stream
 of its own. Its requests are judged and answered like those of any session, in the parent's folders; only the
@@ -33,25 +33,25 @@ log = logging.getLogger(__name__)
 
 FIND_TRIES = 30
 FIND_SECONDS = 1.0
-"""How often, and after how long, a session that an agent speaks of is looked for in a journal that fails."""
+"""The number and the seconds of searches for an agent's session in a journal that fails."""
 
 DEPTH = 8
-"""Levels of children below a session; real agents have one or two."""
+"""The most levels of children below a session; real agents have one or two."""
 
 OPEN_CHILDREN = 1024
-"""Children of one process that are open at once."""
+"""The most open children of one process."""
 
 REST_SECONDS = 300.0
-"""A child that is quiet for so long is put to rest, where the hub has no time of its own for that."""
+"""The seconds after which a quiet child is put to rest, if the hub's settings have no time for that."""
 
 CLOSED_AT_ONCE = 8
 
 MAIN_SESSION = "main session"
-"""How a session of a client is called where its children are named."""
+"""The name of a client's session where its children are named."""
 
 
 RENAMED = 8
-"""Sessions that are tried of those that an agent has called by one id: it may begin anew with its ids."""
+"""The most sessions to try of those that an agent has given one id: it may reuse its ids."""
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ async def _with_retries(session_id: str, read: Callable[[], Awaitable[T]]) -> T:
 
 
 class ChildSessions:
-    """The child sessions of one hub: makes them, lets clients follow them, and ends them with their
+    """The child sessions of one hub: creates them, lets clients follow them, and ends them with their
     parents.
     """
 
@@ -81,7 +81,7 @@ class ChildSessions:
     # An agent speaks of a session that is not open in its process.
 
     async def find(self, process: SessionProcess, own: str) -> None:
-        """Open the child that the agent calls `own`, or make it."""
+        """Open the child that the agent calls `own`, or create it."""
         if not await self._find(process, own, keeps_name=True):
             # Its stream has appeared meanwhile: a hub that was killed had it made, and the journal was slow.
             await self._find(process, own, keeps_name=False)
@@ -272,15 +272,15 @@ class ChildSessions:
                 follower.follow_child(child, Position(child.last_visible))
 
     def on_attached(self, follower: SessionFollower) -> None:
-        """A client follows a session from the middle: it follows those of its children that are open."""
+        """Handle a client that follows a session from the middle: it also follows the open children."""
         for child in list(self.open_children(follower.session)):
             made_at = self.entry_of(follower.session, child).made_at
             if 0 < made_at <= follower.position.sequence:
                 follower.follow_child(child, Position(child.last_visible))
 
     async def attach(self, parent: SessionFollower, session_id: str) -> None:
-        """Send a client the events of a child that it now knows of, from its beginning. One that knows no
-        children is only asked what the child's requests need people for.
+        """Send a client the events of a child that it now knows of, from its beginning. A client that does
+        not know child sessions only gets the questions of the child that need people.
         """
         child = self._hub.sessions.get(session_id)
         if child is None and not parent.follows_children:
@@ -293,7 +293,9 @@ class ChildSessions:
         parent.follow_child(child, Position(0))
 
     def on_detached(self, follower: SessionFollower) -> None:
-        """Whoever does not follow the parent any more follows no child that it did not ask for."""
+        """Handle a client that no longer follows the parent: it follows only the children
+        that it requested.
+        """
         for child in list(self.open_children(follower.session)):
             own = child.follower_of(follower.client)
             if own is not None and own.through is follower:
@@ -305,15 +307,15 @@ class ChildSessions:
         return parent.state.child(child.state.agent_session)
 
     def requester(self, session: LiveSession) -> str:
-        """The chain of sessions that ask: `linter, for reviewer, for main session`; empty for a session of a
-        client.
+        """Return the chain of sessions that ask: `linter, for reviewer, for main session`; empty for a
+        session of a client.
         """
         children = [each for each in session.ancestors() if each.state.parent]
         names = [" ".join(child.state.title.split()) or child.id for child in children]
         return ", for ".join([*names, MAIN_SESSION]) if names else ""
 
     def tree(self, session: LiveSession) -> list[dict[str, object]]:
-        """All that works for a session, each child before its own children, as far as they are open."""
+        """Return all open subagents of a session, each child before its own children."""
         lines: list[dict[str, object]] = []
         for child in self.open_children(session):
             record = self.entry_of(session, child)
@@ -371,7 +373,9 @@ class ChildSessions:
         return parent.root.state.turn is None and not parent.state.child(child.agent_session).is_running
 
     async def close(self, parent: LiveSession, *, deletes: bool) -> None:
-        """Children end before their parent does: a close that a crash has cut off is asked for again."""
+        """Close the children of a session before it: a close that a crash has interrupted
+        is requested again.
+        """
         at_once = asyncio.Semaphore(CLOSED_AT_ONCE)
 
         async def end(session_id: str) -> None:
@@ -386,7 +390,7 @@ class ChildSessions:
         await asyncio.gather(*(end(child.id) for child in parent.state.children.values() if child.id))
 
     def rest_unused(self, *, seconds: float) -> None:
-        """Forget children that are quiet; they are opened again when their agent speaks of them."""
+        """Forget quiet children; they are opened again when their agent sends messages about them."""
         now = asyncio.get_running_loop().time()
         for child in list(self._hub.sessions.values()):
             if child.state.parent and now - child.used >= (seconds or REST_SECONDS) and self._can_rest(child):

@@ -28,7 +28,7 @@ async def fork(
     hub: EngineHub, source: LiveSession, params: dict[str, Raw], before: object, *, key: str = ""
 ) -> LiveSession:
     """Fork a session. `before` is a cursor: later entries are left out. The fork works in the folders of
-    `params`, or in those of its source, and its agent is told.
+    `params`, or in those of its source, and its agent gets a note.
     """
     folders = _folders(source, params)
     end = source.log.last

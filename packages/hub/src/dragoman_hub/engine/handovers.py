@@ -28,7 +28,9 @@ PROMPT_KEY = "handover"
 async def hand_to_agent(
     hub: EngineHub, source: LiveSession, *, agent: str, by: str, key: str = ""
 ) -> tuple[LiveSession, bool]:
-    """The session in which the other agent continues, and whether it is new: a key makes one session."""
+    """Return the session in which the other agent continues, and whether it is new: a key creates one
+    session.
+    """
     session, is_new = await made_once(hub, key, partial(_make, hub, source, agent=agent, key=key))
     session = await hub.session(session.id)  # its agent may have died, and it been forgotten since
     if session.state.source != source.stream:
@@ -67,7 +69,7 @@ async def _make(hub: EngineHub, source: LiveSession, *, agent: str, key: str) ->
 
 
 async def losses(hub: EngineHub, session: LiveSession, source: LiveSession) -> list[str]:
-    """Things that the other agent does not get, as text for people."""
+    """Return the information that the other agent does not get, as text for people."""
     lost = list((await hub.reminders.brief(session.state)).lost)
     if missing := set(source.state.folders) - set(session.state.folders):
         lost.append(
@@ -79,7 +81,7 @@ async def losses(hub: EngineHub, session: LiveSession, source: LiveSession) -> l
 
 
 def first_prompt(session: LiveSession, text: str, *, by: str, lends: Sequence[str]) -> IncomingPrompt:
-    """The first prompt for the other agent."""
+    """Return the first prompt for the other agent."""
     params = {"sessionId": session.id, "prompt": [{"type": "text", "text": text}]}
     return IncomingPrompt(
         params={name: Raw(encode_json(value)) for name, value in params.items()},

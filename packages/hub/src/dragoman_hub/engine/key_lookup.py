@@ -46,9 +46,9 @@ class IncomingPrompt(Struct, kw_only=True, eq=False):
     lends: Sequence[str]
     """The methods that its client answers for the agent."""
     is_fresh: bool
-    """Whether nobody can have used its key: the hub has just made it, or knows all of the session."""
+    """Whether its key can't be in use: the hub has just created it, or knows all of the session."""
     may_claim: bool = False
-    """Whether it may be answered with what came of another token's prompt: see `check_owner`."""
+    """Whether it may get the answer to another token's prompt: see `check_owner`."""
     is_cancelled: bool = False
 
 
@@ -88,12 +88,12 @@ class KeyLookups:
         return key in self._prompts
 
     def owner_of(self, key: str) -> str:
-        """The token that sent the prompt with this key; empty if none is looked up."""
+        """Return the token that sent the prompt with this key; empty if none is looked up."""
         prompt = self._prompts.get(key)
         return "" if prompt is None else prompt.by
 
     def add(self, prompt: IncomingPrompt) -> Verdict:
-        """Whoever waits for its key gets its answer, unless it is refused at once."""
+        """Add a prompt. Waiters for its key get its answer, unless it is refused at once."""
         session = self._session
         if prompt.key in self._prompts:
             return "known"
@@ -108,11 +108,11 @@ class KeyLookups:
         return "accepted"
 
     def cancel(self, key: str) -> None:
-        """Keep a request from being carried out, if it has not been."""
+        """Cancel a request, if it has not run yet."""
         self._prompts[key].is_cancelled = True
 
     async def finish(self) -> None:
-        """Until no prompt is being looked up."""
+        """Wait until all prompts have been looked up."""
         await self._empty_event.wait()
 
     async def _look_up_all(self) -> None:
@@ -159,15 +159,15 @@ class KeyLookups:
 
 
 def check_owner(owner: str, grant: Grant) -> None:
-    """A key belongs to the token that used it first, and to administrators. Whoever watches learns it, and
-    has no part in what was sent with it. An empty `owner` is not known.
+    """Check the owner of a key: it belongs to the token that used it first, and to administrators. Watchers
+    see the key, but may not use it. An empty `owner` is unknown.
     """
     if owner and owner != grant.name and not grant.may("admin"):
         raise ErrorAnswer(FORBIDDEN, KEY_OF_OTHERS)
 
 
 def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
-    """The error for a client whose prompt was not accepted; None if it was, or is known already."""
+    """Return the error for a client whose prompt was not accepted; None if it was, or is already known."""
     match verdict:
         case "closing":
             return invalid_request("the session is being closed; load it again before the next prompt")
@@ -179,14 +179,14 @@ def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
 
 
 async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer | None:
-    """The stored answer to the prompt with this key; None if it has none. A prompt that is still open is not
-    looked up: the session has it in mind.
+    """Return the stored answer to the prompt with this key; None if there is none. An open prompt is not
+    looked up: it is in memory.
     """
     return await _read_answer(journal, stream, key, index_key=key, kind="turn_ended")
 
 
 async def read_steer_outcome(journal: Journal, stream: str, key: str) -> PromptAnswer | None:
-    """The same for a message into a turn."""
+    """Return the same for a message into a turn."""
     return await _read_answer(journal, stream, key, index_key=steer_key(key), kind="steered")
 
 

@@ -46,7 +46,7 @@ from dragoman_local.journal.redaction import is_redacted
 log = logging.getLogger(__name__)
 
 ASKING: Final = "dragoman-asking-"
-"""How the ids of sessions begin that are there for a question alone; no agent's session gets such an id."""
+"""The prefix of ids of sessions that exist only for a question; no agent's session gets such an id."""
 
 SESSION_MOVED = error_object(REQUEST_CANCELLED, "Request cancelled: another node has the session")
 
@@ -169,8 +169,9 @@ async def _read(hub: EngineHub, lease: SessionLease, end: int) -> SessionReading
 
 
 async def hand_over(hub: EngineHub, session: LiveSession) -> None:
-    """Let another node have the session: its stored entries are complete, and its followers move there. One
-    in which prompts wait is given to a certain node: they go on although nobody asks for the session.
+    """Give the session to another node: its stored entries are complete, and its followers move there. A
+    session with waiting prompts is given to a certain node, so that they continue even if no client asks for
+    the session.
     """
     try:
         await session.log.flush(STORE_SECONDS)
@@ -221,8 +222,8 @@ async def lose(hub: EngineHub, session: LiveSession) -> None:
 
 @asynccontextmanager
 async def reserve_id(hub: EngineHub, candidate: str) -> AsyncIterator[str]:
-    """The agent's own id if the hub can use it too. Two agents may choose the same one at the same moment:
-    the second waits here until the first has made a session or a stream of it.
+    """Return the agent's own id if the hub can use it too. If two agents choose the same one at the same
+    moment, the second waits here until the first has created a session or a stream with it.
     """
     async with hub.opening(candidate):
         is_ours = _may_be_agents(candidate) and candidate not in hub.sessions
@@ -247,8 +248,8 @@ async def _is_free(hub: EngineHub, session_id: str) -> bool:
 
 
 def agents_name(own: str, session_id: str) -> str | None:
-    """The agent's id for a session, for the journal's listing: an agent that outlives the hub may speak of a
-    session that is not open, by a name that is not its stream's. None if it is.
+    """Return the agent's id for a session, for the journal's listing: an agent that outlives the hub may use
+    it for a session that is not open. None if it is the name of the stream.
     """
     return None if own == session_id else own
 
@@ -261,7 +262,7 @@ async def make(
     key: str = "",
     source: LiveSession | None = None,
 ) -> LiveSession:
-    """A new session of an agent. `source` is the session of another one that goes on in it."""
+    """Create a new session of an agent. `source` is the session of another agent that continues in it."""
     if len(hub.sessions) >= hub.options.sessions:
         raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
     process = await hub.pool.ensure_process(agent)
@@ -305,7 +306,7 @@ async def make(
 async def made_once(
     hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]]
 ) -> tuple[LiveSession, bool]:
-    """The session that was created under this key, or a new one; whether it is new.
+    """Return the session that was created under this key, or a new one; and whether it is new.
 
     It is made to the end though its client leaves meanwhile. Whoever sends the same key before that waits for
     the same session.
@@ -323,7 +324,7 @@ async def made_once(
 
 
 async def is_made(hub: EngineHub, key: str) -> bool:
-    """Whether a session was made under this key, or is being made."""
+    """Whether a session was created under this key, or is being created."""
     return bool(key) and (key in hub.making or await hub.journal.find_stream_by_key(key) is not None)
 
 
@@ -348,7 +349,7 @@ async def load(
     hub: EngineHub, session_id: str, params: dict[str, Raw], *, agent: str, grant: Grant
 ) -> LiveSession | None:
     """Load a session that only the agent knows; from then on the hub has it too. None if it is known here, or
-    cannot be loaded.
+    can't be loaded.
     """
     if not _may_be_agents(session_id) or session_id in hub.sessions:
         return None
@@ -386,8 +387,8 @@ async def _load(
 
 
 async def discard(session: LiveSession) -> None:
-    """Its agent has not loaded it: there is no such session. What cannot be deleted now is deleted by whoever
-    opens it.
+    """Discard a session that its agent could not load. If it can't be deleted now, it is deleted when it is
+    opened.
     """
     hub = session.hub
     if session.state.phase == "lost" or hub.sessions.get(session.id) is not session:
@@ -402,8 +403,8 @@ async def discard(session: LiveSession) -> None:
 
 
 def widen(session: LiveSession, folders: list[str]) -> None:
-    """From now on these are the session's folders besides its own, and no others; its agent hears of it with
-    the next prompt. In the middle of a turn nothing is changed.
+    """Set the session's further folders; its agent learns of them with the next prompt. Nothing changes
+    during a turn.
     """
     if session.dispatch(ev.FoldersChanged(folders=tuple(folders))) != "done":
         return

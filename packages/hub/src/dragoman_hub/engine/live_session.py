@@ -55,24 +55,30 @@ from dragoman_local.workspace.policy.tool_calls import ToolCalls
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0
-"""How long an agent may take to end a turn whose session is being closed, and then to close the session."""
+"""The most seconds for an agent to end a turn whose session is being closed, and then to
+close the session.
+"""
 
 HOLD_SECONDS = 0.02
-"""How long a prompt is not stored while its folder is looked at: most looks are over before."""
+"""The seconds that a prompt waits to be stored while a snapshot of its folder is taken: most are complete
+before.
+"""
 
 SESSION_CLOSED = "Request cancelled: the session is closed"
+NO_MEMORY = error_object(INTERNAL_ERROR, "there is too little memory for the prompt")
 LOAD_GIVEN_UP = error_object(REQUEST_CANCELLED, "Request cancelled: the session was not loaded")
 
 NO_SETUP: Mapping[str, Any] = {}
-"""Of which there is one, however many sessions there are."""
+"""One shared object for any number of sessions."""
 
 CALM = frozenset({"idle", "failed"})
-"""States in which a hub that starts does not look for the session: listings show them once they are stored.
+"""States in which a starting hub does not search for the session: listings show them after
+they are stored.
 """
 
 
 class LiveSession:
-    """An open session. The hub makes it for a new session, or when a client opens one. Thousands may be
+    """An open session. The hub creates it for a new session, or when a client opens one. Thousands may be
     idle.
     """
 
@@ -151,7 +157,7 @@ class LiveSession:
 
     @property
     def binding(self) -> KeyedLock:
-        """A lock for binding the session to a process, or taking it from there."""
+        """A lock for binding the session to a process, or unbinding it."""
         if self._binding is None:
             self._binding = KeyedLock()
         return self._binding
@@ -169,7 +175,7 @@ class LiveSession:
         return self._lookups
 
     def shed(self) -> None:
-        """Let go of what has nothing to do: it is made again when it is needed."""
+        """Free parts without work: they are created again when needed."""
         if self._bounds is not None and self._bounds.is_idle:
             self._bounds = None
         if self._binding is not None and not self._binding.in_use:
@@ -180,7 +186,7 @@ class LiveSession:
             self._lookups = None
 
     def bring_servers(self, servers: object) -> None:
-        """MCP servers of a client, for its agent. An agent that gets none needs no mention of them."""
+        """Set a client's MCP servers for its agent. An agent without servers gets no note of them."""
         if servers or self.setup:
             self.setup = {**self.setup, "mcpServers": servers or []}
 
@@ -196,11 +202,11 @@ class LiveSession:
         self._calls = calls or None
 
     def follower_of(self, client: ClientPort) -> SessionFollower | None:
-        """How this client follows the session; None if it does not."""
+        """Return this client's follower of the session; None if it does not follow."""
         return next((follower for follower in self.followers if follower.client is client), None)
 
     def add_follower(self, follower: SessionFollower) -> None:
-        """In the place of the one that its client had before."""
+        """Add a follower, in place of the earlier one of its client."""
         self.remove_follower(follower.client)
         self.followers = (*self.followers, follower)
 
@@ -216,7 +222,7 @@ class LiveSession:
 
     @property
     def root(self) -> LiveSession:
-        """The session of a client for which this one works; itself, unless it is a child."""
+        """The client's session at the root of this one; itself, unless it is a child."""
         *_, last = self.ancestors()
         return last
 
@@ -231,8 +237,8 @@ class LiveSession:
         return bool(self._state.children or self._state.parent)
 
     def name_of(self, own: str) -> str:
-        """Our id for a session that the agent calls `own` where it speaks of this one: this one itself, a
-        child of it, or the same of a session for which it works; `own` if it is none of those.
+        """Return our id for a session that the agent calls `own` in this one: this one itself, a child of it,
+        or the same of its parents; `own` if there is none.
         """
         for session in self.ancestors():
             if session.state.agent_session == own:
@@ -252,7 +258,7 @@ class LiveSession:
     @property
     def is_movable(self) -> bool:
         """Whether another node may take it over: it works for no running turn, and its agent has all its
-        answers. An answer that is given while the session moves is not stored, and would be given again.
+        answers. An answer during the move is not stored, and would be sent again.
         """
         return not (self.root.state.waits_for_agent or self.unanswered_requests())
 
@@ -270,7 +276,7 @@ class LiveSession:
     # Events.
 
     def dispatch(self, event: ev.Event, on_stored: Callable[[], None] | None = None) -> Verdict:
-        """Let this happen. `on_stored` is called when what follows from it is stored."""
+        """Handle an event. `on_stored` is called when its consequences are stored."""
         before = self._state
         result = step(before, event, time.time())
         self._state = result.state
@@ -356,8 +362,8 @@ class LiveSession:
         return self.listed_state if state in CALM and self.listed_state in SAVED_STATES else state
 
     def on_change(self, *, is_waiting: bool = False) -> None:
-        """Inform listings and watchers about the session's state. If entries are waiting for the journal,
-        they may tell it.
+        """Inform listings and watchers about the session's state. Waiting entries may carry it to the
+        journal.
         """
         state = self._state
         listed_state = state.listed_state
@@ -369,20 +375,19 @@ class LiveSession:
         self.hub.on_session_change(self)
 
     def state_to_list(self, *, is_last: bool) -> str:
-        """What the journal is told with entries, perhaps the last of what waits: how listings call the
-        session from then on. Empty if they do so already, or if it is not certain yet. A cluster has a list
-        of its own.
+        """Return the state for listings that the journal gets with entries, perhaps the last waiting ones.
+        Empty if listings already have it, or if it is not certain yet. A cluster has its own list.
         """
         listed_state = self._state.listed_state
         if self.hub.ownership.is_shared or self._state.phase != "open" or listed_state == self.log.state:
             return ""
-        if listed_state in CALM and (not is_last or self._has_more_to_say):
+        if listed_state in CALM and (not is_last or self.has_more_to_say):
             return ""
         self.hub.pending_descriptions.get(self.stream, {}).pop("state", None)
         return listed_state
 
     @property
-    def _has_more_to_say(self) -> bool:
+    def has_more_to_say(self) -> bool:
         """Whether messages for its agent are still on their way: see `_rest_when_heard`."""
         is_unheard = self.process is not None and self.process.has_unheard(self.stream)
         return is_unheard or any(type(effect) is ev.SendToAgent for effect in self._effects)
@@ -442,7 +447,7 @@ class LiveSession:
         self._keep_receipt(process, receipt, verdict)
 
     def continue_message(self, frame: bytes) -> None:
-        """A hub before this one has stored this update last, perhaps in the middle of a message."""
+        """Continue a message whose last stored update came from an earlier hub."""
         turn = self._state.turn
         if turn is not None and frame:
             self._messages = MessageIds.after(self.id, frame, turn=turn.key, since=turn.sequence)
@@ -505,7 +510,7 @@ class LiveSession:
             process.hold_while_full(self.bounds.entries)
 
     def keep_receipt(self, process: SessionProcess, receipt: Receipt) -> None:
-        """Give it back when all that has happened so far is stored."""
+        """Return the receipt when all events so far are stored."""
         if self._state.phase == "lost" or self.log.last == self._state.last:
             process.on_stored(receipt)
         else:
@@ -526,7 +531,7 @@ class LiveSession:
         load: int = 0,
         last_received: int = 0,
     ) -> None:
-        """The process knows the session from here on, or is asked to bring it back by the request `load`."""
+        """Note that the process knows the session from now on, or must restore it by the request `load`."""
         self.process = process
         event = ev.AgentBound(
             process=process.process_id,
@@ -539,8 +544,8 @@ class LiveSession:
         self.dispatch(event)
 
     async def give_up_load(self, process: SessionProcess) -> None:
-        """The process has not brought the session back. It gets answers to what it has asked meanwhile, and
-        is bound until its host has them: a hub that is killed before is followed by one that says them.
+        """Note that the process has not restored the session. It gets answers to its requests in the
+        meantime, and stays bound until its host has them: after a kill, the next hub sends them.
         """
         while self.process is process and self._state.phase == "open" and self._state.requests:
             for open_request in list(self._state.requests.values()):
@@ -551,18 +556,18 @@ class LiveSession:
         self.leave_load(process)
 
     def leave_load(self, process: SessionProcess) -> None:
-        """Unless the session is being closed: that lets go of the process by itself."""
+        """Cancel a load, unless the session is being closed, which frees the process by itself."""
         if self.process is process and self._state.phase == "open":
             self.unbind()
 
     def unbind(self) -> SessionProcess | None:
-        """Let go of the process; returns it."""
+        """Unbind the process; return it."""
         process, self.process = self.process, None
         self.dispatch(ev.AgentUnbound())
         return process
 
     def on_agent_end(self, process: SessionProcess) -> None:
-        """The process that knew us has ended."""
+        """Handle the end of the process that knew the session."""
         if self.process is not process:
             return
         self.process = None
@@ -574,11 +579,11 @@ class LiveSession:
 
     @property
     def prompts_queued(self) -> int:
-        """How many prompts may wait."""
+        """The most prompts that may wait."""
         return self.hub.options.prompts_queued
 
     def submit(self, params: dict[str, Raw], *, key: str, by: str, lends: Sequence[str]) -> Verdict:
-        """A prompt; its answer goes to whoever waits for its key. `lends` are the methods that its client
+        """Submit a prompt; waiters for its key get the answer. `lends` are the methods that its client
         answers for the agent.
         """
         most = max(0, self.prompts_queued - len(self.lookups))
@@ -603,8 +608,8 @@ class LiveSession:
         return is_free and is_there and is_plain and self.log.is_idle
 
     def edit(self, key: str, blocks: Raw) -> None:
-        """Other words in a prompt that waits, unless it is on its way already. The rest of it stays: who sent
-        it, and what that client lends the agent.
+        """Change the text of a waiting prompt, unless it is already being sent. Everything else stays: its
+        sender, and the methods that its client provides.
         """
         waiting = next((prompt for prompt in self._state.queue if prompt.key == key), None)
         if waiting is not None:
@@ -612,7 +617,7 @@ class LiveSession:
             self.dispatch(ev.PromptEdited(key=key, params=params))
 
     def withdraw(self, key: str) -> bool:
-        """Take a prompt back; whoever waits for it hears that it was cancelled. False if it is too late."""
+        """Withdraw a prompt; its waiters get "cancelled". False if it is too late."""
         if key in self.lookups:
             self.lookups.cancel(key)
             return True
@@ -620,14 +625,16 @@ class LiveSession:
 
     async def list_as_running(self) -> None:
         """List the session as running before its agent gets a request, so that after a crash the next hub
-        looks for the answer. `on_change` lists it as it is.
+        searches for the answer. `on_change` lists the true state.
         """
         if not self._state.waits_for_agent:
             await self.hub.will_run(self)
             self.listed_state = "running"
 
     async def wait_for_steer(self, key: str) -> PromptAnswer | None:
-        """The outcome of a message into a turn, once it is stored; None if this hub never learns it."""
+        """Wait for the outcome of a message into a turn, once it is stored; None if this
+        hub never learns it.
+        """
         if key in self._state.steers:
             if self._steer_events is None:
                 self._steer_events = {}
@@ -677,10 +684,15 @@ class LiveSession:
             failure = error_object(INTERNAL_ERROR, str(error), error.details)
         except (DragomanError, TimeoutError, OSError) as error:
             failure = error_object(INTERNAL_ERROR, f"the agent could not be reached: {error}")
+        except MemoryError:
+            failure = NO_MEMORY
         else:
-            with room:  # it is counted anew as what is given to the agent
-                self._on_ready(key, process, note)
-            return
+            try:
+                with room:  # it is counted anew as what is given to the agent
+                    self._on_ready(key, process, note)
+                return
+            except MemoryError:
+                failure = NO_MEMORY
         finally:
             self.log.release()
         self.dispatch(ev.StartFailed(key=key, error=failure))
@@ -706,8 +718,8 @@ class LiveSession:
         self.hub.broker.refuse_prompt(self.id, key, error)
 
     def answer_prompt(self, key: str, answer: PromptAnswer) -> None:
-        """The answer to an old prompt that was sent again. A client that has not been told all up to the
-        answer yet gets it in its place.
+        """Return the answer to an old prompt that was sent again. A client that has not received everything
+        before the answer gets it at its place.
         """
         self.hub.broker.answer_detached(self.id, key, answer)
         for follower in self.followers:
@@ -722,8 +734,8 @@ class LiveSession:
     # What agents ask.
 
     def ask_people(self, params: bytes) -> int:
-        """Ask a question of the hub's own; clients see it as they see one of the agent's. Returns its
-        number.
+        """Ask a question of the hub itself; clients see it like a question of the agent.
+        Returns its number.
         """
         frame = request(f"{OWN_ID}{uuid4().hex}", "session/request_permission", params)[:-1]
         number = self._state.last + 1
@@ -740,15 +752,15 @@ class LiveSession:
         error: object = None,
         reason: str = "",
     ) -> bool:
-        """The first to say what comes of a request decides it. What people answer comes by `answer`."""
+        """Set the outcome of a request; the first call wins. People's answers come by `answer`."""
         event = ev.RequestAnswered(
             sequence=sequence, outcome=outcome, by=by, result=result, error=error, reason=reason
         )
         return self.dispatch(event) == "done"
 
     async def answer(self, sequence: int, *, by: str, result: Raw | None) -> bool:
-        """A person's answer to a question. The first one counts, once it is in the audit log; whoever gave it
-        may leave meanwhile.
+        """Handle a person's answer to a question. The first one counts, after it is in the audit log; its
+        sender may leave in the meantime.
         """
         request = self._state.visible_request(sequence)
         if request is None or not request.is_question:
@@ -759,14 +771,14 @@ class LiveSession:
     # Ends.
 
     async def close(self, *, deletes: bool = False) -> None:
-        """Close it, and delete it if `deletes`; returns when that is done."""
+        """Close the session, and delete it if `deletes`; return when that is done."""
         if self._state.phase == "open":
             self._close_at = asyncio.get_running_loop().time() + CLOSE_SECONDS
         self.dispatch(ev.CloseReceived(by=time.time() + CLOSE_SECONDS, deletes=deletes))
         await self.closed_event.wait()
 
     async def rename(self, title: str) -> None:
-        """Returns when the title is stored."""
+        """Set the title; return when it is stored."""
         update = {"sessionUpdate": "session_info_update", "title": title}
         params = encode_json({"sessionId": self.id, "update": update})
         frame = notification("session/update", params)[:-1]
@@ -774,8 +786,8 @@ class LiveSession:
         self.hub.on_session_change(self)
 
     async def record(self, *events: ev.Event) -> Verdict:
-        """Store what is known of the session and changes nothing in it: one that was closed or archived stays
-        so. Returns what became of the last event, when it is stored.
+        """Store facts about the session without opening it: a closed or archived one stays so. Returns the
+        verdict of the last event, when it is stored.
         """
         saved_as = self.listed_state if self.listed_state in SAVED_STATES else ""
         verdict = [self.dispatch(event) for event in events][-1]
@@ -786,7 +798,7 @@ class LiveSession:
         return verdict
 
     async def release(self) -> None:
-        """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""
+        """Let the agent close the session. A prompt in the meantime waits, and has it loaded again."""
         async with self.binding:
             process = self.process
             if process is None or self._state.waits_for_agent or self._state.phase != "open":
@@ -855,7 +867,7 @@ class LiveSession:
             await process.call("session/close", own)
 
     async def aclose(self) -> None:
-        """Let go of it. What is not stored is lost, as by a crash."""
+        """Free the session. Unstored entries are lost, as in a crash."""
         self.dispatch(ev.OwnershipLost())
         self.closed_event.set()
         if self._timer is not None:
@@ -875,7 +887,7 @@ class LiveSession:
     # The journal.
 
     async def wait_until_stored(self) -> None:
-        """Until what has happened so far is stored. Raises `JournalError` if it never is."""
+        """Wait until all events so far are stored. Raises `JournalError` if that fails for good."""
         if self.log.last >= self._state.last:
             return
         event = asyncio.Event()
@@ -889,7 +901,9 @@ class LiveSession:
             raise JournalError("the session was closed before everything was stored")
 
     def on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
-        """Do what waited for each entry before it is shown to clients, and behind all entries before it."""
+        """Run the effects that waited for each entry, before it is shown to clients and after all earlier
+        entries.
+        """
         number, begin, next_run = first, first, 0
         for place, run in enumerate(runs):
             number += len(run.frames)
@@ -909,7 +923,7 @@ class LiveSession:
             self.on_rest()
 
     def on_rest(self) -> None:
-        """Everything is stored for the moment."""
+        """Note that everything is stored for the moment."""
         if self._state.listed_state != self.listed_state:
             process = self.process
             if self._state.is_calm and process is not None and process.has_unheard(self.stream):
@@ -961,7 +975,7 @@ class LiveSession:
         return first + len(page)
 
     def on_failure(self, error: JournalError, certain: bool) -> bool:
-        """Nothing can be acted upon now; whether it is tried again."""
+        """Handle a failed append: pause all effects; return whether it is tried again."""
         if str(error) != self._trouble:
             self._trouble = str(error)
             log.error("session %s cannot be stored, trying again: %s", self.id, error)
@@ -1019,7 +1033,13 @@ class LiveSession:
             self.pending.give(effect.after)
         if effect.prompt_id is not None:
             process.expect(effect.prompt_id, self)
-        process.say(self, effect.frame, effect.after)
+        try:
+            process.say(self, effect.frame, effect.after)
+        except Exception:  # the journal says that the agent has the frame: without it, nobody ends the turn
+            log.exception(
+                "session %s: agent %s is ended, which cannot be given a frame", self.id, process.agent
+            )
+            self.hub.owner.start(process.aclose())
 
     def _on_turn_ended(self, key: str) -> None:
         self.used = asyncio.get_running_loop().time()
@@ -1050,4 +1070,4 @@ class LiveSession:
 SessionProcess: TypeAlias = AgentPort[LiveSession]
 SessionFollower: TypeAlias = FollowerPort[LiveSession]
 EngineHub: TypeAlias = HubPort[LiveSession]
-"""A process, a follower and the hub, as everything that works with open sessions sees them."""
+"""The interfaces of a process, a follower and the hub for the code that uses open sessions."""

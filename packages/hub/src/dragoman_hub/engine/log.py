@@ -1,4 +1,4 @@
-"""Append, then act: every event of a session is stored first and takes effect afterwards, in order.
+"""Append, then act: every event of a session is first stored, then takes effect, in order.
 
 `add` never waits. Entries that gather while a commit lasts are stored together with the next one. Entries
 that were added together are stored together. If the journal refuses, nothing has an effect, the entries
@@ -30,30 +30,32 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 2048
 AT_ONCE_BYTES = 1024 * 1024
-"""Entries of one append, and their bytes: a session that says much at once must not make the others wait."""
+"""The most entries and bytes of one append: a session with many entries must not delay the others."""
 
 UNCOUNTED_BYTES = 16 * 1024
-"""What may wait in one session without being counted: to count every update costs more than to store it."""
+"""The bytes that may wait in one session without being counted: counting every update costs more than storing
+it.
+"""
 
 PENDING_ENTRIES = 64
-"""Updates that cost as much as an entry that is acted upon: a policy may have to decide on it."""
+"""The updates that cost as much as one entry with effects, on which a policy may have to decide."""
 
 MOMENT = 0.05
-"""Seconds in which what an agent says was said at one moment: what waits then is one run, and one row. Only a
-hub that is behind has so much waiting; else each update has the moment in which it came.
+"""The seconds in which an agent's updates count as one moment: then waiting updates are one run, and one row.
+Only a hub that is behind has so many waiting; otherwise each update keeps its own time.
 """
 
 GATHER_BYTES = 4096
-"""An agent that says more than this at once has no reader whom it would keep waiting."""
+"""The bytes above which an agent's output is stored at once: nobody reads so much word by word."""
 
 AGAIN_SECONDS = 1.0
 
 STORE_SECONDS = 5.0
-"""How long anybody waits for a session's last entries."""
+"""The most seconds that a caller waits for a session's last entries."""
 
 
 class LogSession(Protocol):
-    """The session whose entries they are (`live_session.LiveSession`)."""
+    """The session of these entries (`live_session.LiveSession`)."""
 
     stream: str
 
@@ -66,7 +68,7 @@ class LogSession(Protocol):
         """These runs are stored, the first entry under this number."""
 
     def on_failure(self, error: JournalError, certain: bool) -> bool:
-        """The waiting entries are not stored, for this reason, and whether that is certain; returns whether
+        """The waiting entries are not stored, for this reason, and whether that is certain; return whether
         they are tried again.
         """
 
@@ -112,14 +114,14 @@ class Backlog:
         self.empty_event = LazyEvent()
 
     def may_go_on(self, *, with_receipt: bool) -> bool:
-        """Whether it ends with updates, and with their receipt or without one, and has room for more."""
+        """Whether it ends with updates, with or without their receipt, and has room for more."""
         run = self.open
         if run is None or self.open_count >= AT_ONCE or self.size >= AT_ONCE_BYTES:
             return False
         return (self.runs[-1] is not run) is with_receipt
 
     def grow(self, updates: NewEntry) -> None:
-        """Put updates behind those that are open, in one run with them if they are of one moment."""
+        """Add updates after the open ones, in one run with them if they are of one moment."""
         run = self.open
         self.open_count += len(updates.frames)
         if run is not None and updates.time - run.time < MOMENT:
@@ -129,7 +131,7 @@ class Backlog:
             self.runs.append(self.open)
 
     def cut(self) -> int:
-        """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
+        """Return the number of runs to store next: as many as fit the limit, in whole groups."""
         if len(self.groups) < 2:
             return len(self.runs)
         count = size = 0
@@ -143,7 +145,7 @@ class Backlog:
 
 
 class EntryLog:
-    """The writer of one session's stream. Nothing else writes to it."""
+    """The only writer of one session's stream."""
 
     __slots__ = ("_backlog", "_is_closed", "_journal", "_ownership", "_round", "_session", "last", "state")
 
@@ -168,11 +170,11 @@ class EntryLog:
         self._is_closed = False
 
     def may_go_on(self) -> bool:
-        """Whether the last entry is the receipt for updates, and more of them may be added in its place."""
+        """Whether the last entry is a receipt for updates, which further updates may replace."""
         return self._backlog is not None and self._backlog.may_go_on(with_receipt=True)
 
     def add(self, entries: Sequence[NewEntry], *, replaces_receipt: bool = False) -> None:
-        """Store these together, behind what was added before, or in the place of the receipt at its end: see
+        """Store these together, after the earlier ones, or in place of the receipt at their end: see
         `may_go_on`.
         """
         if not entries:
@@ -211,21 +213,21 @@ class EntryLog:
         return self._backlog is not None and self._backlog.is_held
 
     def hold(self, seconds: float) -> None:
-        """In an idle log, what is added from now on waits for `release`, or for so long."""
+        """In an idle log, let new entries wait for `release`, or for this many seconds."""
         backlog = self._backlog = Backlog()
         backlog.empty_event.set()
         backlog.is_held = True
         backlog.again = asyncio.get_running_loop().call_later(seconds, self._retry, backlog)
 
     def release(self) -> None:
-        """All that belongs together is there."""
+        """Store the held entries, which are complete."""
         backlog = self._backlog
         if backlog is not None and backlog.is_held and backlog.again is not None:
             backlog.again.cancel()
             self._retry(backlog)
 
     def replace(self, number: int, frame: bytes) -> None:
-        """Store this note in the place of an entry that is not stored yet."""
+        """Store this note in place of an entry that is not stored yet."""
         backlog, first = self._backlog, self.last + 1
         for place, run in enumerate(() if backlog is None else backlog.runs):
             if first == number and len(run.frames) == 1:
@@ -238,7 +240,7 @@ class EntryLog:
 
     @property
     def is_full(self) -> bool:
-        """Whether too much waits for the journal: here, or in others that count together with it."""
+        """Whether too many bytes wait for the journal: here, or in others that count together with it."""
         backlog = self._backlog
         return backlog is not None and backlog.counted_bytes > 0 and self._session.bounds.entries.is_full
 
@@ -254,8 +256,8 @@ class EntryLog:
         return self._backlog is None or self._backlog.empty_event.is_set()
 
     async def flush(self, within: float) -> None:
-        """Until everything is stored, or `within` seconds have passed. Raises `JournalError` if the log was
-        closed before.
+        """Wait until everything is stored, or `within` seconds have passed. Raises `JournalError` if the log
+        was closed before.
         """
         backlog = self._backlog
         if backlog is None:
@@ -270,9 +272,7 @@ class EntryLog:
             raise JournalError("the session was closed before everything was stored")
 
     async def aclose(self) -> None:
-        """Close; entries that are not stored now are lost, as in a crash, but had no effect either. Nothing
-        is taken any more.
-        """
+        """Close the log; unstored entries are lost, as in a crash, but had no effect either."""
         self._is_closed = True
         backlog = self._backlog
         if backlog is None:
@@ -296,7 +296,7 @@ class EntryLog:
             self._round.hurry()  # it may be there
 
     def store(self) -> None:
-        """Give what waits to the journal: its round has come."""
+        """Give the waiting entries to the journal, when its round comes."""
         backlog = self._backlog
         if backlog is not None and backlog.is_queued and not self._is_closed and not self._try_queue(backlog):
             backlog.is_queued = False

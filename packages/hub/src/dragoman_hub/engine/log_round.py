@@ -1,4 +1,4 @@
-"""A round of the logs that have something to store: they give it to the journal together.
+"""A round of logs with entries to store: they give them to the journal together.
 
 It knows when that is, and nothing of what they store.
 """
@@ -9,21 +9,21 @@ import asyncio
 from typing import Protocol
 
 GATHER_SECONDS = 0.008
-"""For so long after updates were stored, those of other sessions gather: half a frame of a screen, for one
-commit instead of many. Whatever somebody waits for is stored at once, with all that has gathered.
+"""The seconds after a store in which updates of other sessions are collected: half a frame of a screen, for
+one commit instead of many. Awaited entries are stored at once, with all collected ones.
 """
 
 
 class RoundLog(Protocol):
-    """A log that has something to store (`log.EntryLog`)."""
+    """A log with entries to store (`log.EntryLog`)."""
 
     def store(self) -> None: ...
 
 
 class LogRound:
-    """Logs that have something to store. They give it to the journal when what happens is over, so that what
-    belongs together is stored together. Whoever knows when that is holds the round until then, by `with`;
-    else it is the next turn of the event loop.
+    """Logs with entries to store. They give them to the journal when the current event is over, so that
+    related entries are stored together. A caller that knows when that is holds the round by `with`; otherwise
+    it is the next step of the event loop.
 
     Updates, on which nothing waits, are stored at once if none were stored within `GATHER_SECONDS`, and
     together when that time is over if some were.
@@ -45,7 +45,7 @@ class LogRound:
         self._plan()
 
     def hurry(self) -> None:
-        """Somebody waits for what one of the logs has."""
+        """Store at once, because a caller waits for one of the logs."""
         if self._logs:
             self._is_urgent = True
             self._plan()

@@ -1,4 +1,4 @@
-"""Which hub owns a session. A single hub owns all; nodes of a cluster have to claim them (see `cluster`)."""
+"""Which hub owns a session. A single hub owns all; nodes of a cluster must claim them (see `cluster`)."""
 
 from __future__ import annotations
 
@@ -24,24 +24,26 @@ class Ownership(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """Whether others might have sessions of the same journal."""
+        """Whether others may have sessions of the same journal."""
 
     def left_behind(self) -> Sequence[str] | None:
         """Sessions that this hub had open before its last restart; None if only the journal knows."""
 
     async def may_act(self) -> None:
-        """Wait until no other node can own these sessions. Raises `JournalError` if nobody knows for too
+        """Wait until no other node can own these sessions. Raises `JournalError` if that is unknown for too
         long.
         """
 
     async def may_use(self, lease: SessionLease) -> None:
-        """The same for a session that is being opened; `JournalError` also if it may have been lost since."""
+        """Do the same for a session that is being opened; raises `JournalError` also if it may have been lost
+        since.
+        """
 
     async def claim(self, session: str) -> SessionLease:
         """Claim a session for this node. Raises `Elsewhere`."""
 
     async def release(self, lease: SessionLease) -> None:
-        """Anybody may have it from here on. Nothing happens if it was claimed again meanwhile."""
+        """Free the session for any node. Nothing happens if it was claimed again in the meantime."""
 
     async def give(self, lease: SessionLease, *, agent: str, cwd: str) -> None:
         """Give a session to another node, which has the agent and the folder and continues it."""
@@ -51,7 +53,7 @@ class Ownership(Protocol):
 
 
 class SoleOwnership:
-    """A hub by itself."""
+    """The ownership of a single hub."""
 
     is_shared = False
 

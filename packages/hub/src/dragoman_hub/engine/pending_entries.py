@@ -26,7 +26,9 @@ from dragoman_local.journal import Journal
 log = logging.getLogger(__name__)
 
 GATHER_SECONDS = 0.1
-"""What is settled meanwhile is dropped together: most entries have no original, and to look costs time."""
+"""The seconds for which settled entries are collected before they are dropped together: most have no
+original, and searching costs time.
+"""
 
 REDACTED_REQUEST = (
     "the request was not carried out: the hub was stopped while it was open, and only its redacted form is "
@@ -61,13 +63,13 @@ class PendingEntries:
         return not (self._to_agent or self._settled_sequences or self._task)
 
     def settle(self, *sequences: int) -> None:
-        """Nobody has to act upon these any more."""
+        """Note that these entries need no more action."""
         self._settled_sequences |= {sequence for sequence in sequences if sequence}
         if self._settled_sequences and self._task is None:
             self._task = self._owner.start(self._drop())
 
     def give(self, sequence: int) -> None:
-        """This frame is on its way to the agent."""
+        """Note that this frame is on its way to the agent."""
         self._to_agent.append(sequence)
 
     def confirm(self, upto: int) -> None:
@@ -84,7 +86,7 @@ class PendingEntries:
     def recall(
         self, state: SessionState, process: AgentPort[Session] | None, originals: Iterable[int]
     ) -> None:
-        """The session was opened with these originals: keep those that are needed."""
+        """Note the originals of an opened session: keep those that are needed."""
         open_sequences = {*state.requests, *(waiting.sequence for waiting in state.queue)}
         closed_sequences = [sequence for sequence in originals if sequence not in open_sequences]
         if process is None:
@@ -95,7 +97,7 @@ class PendingEntries:
             self.confirm(process.last_taken(state))
 
     async def aclose(self) -> None:
-        """Drop what is settled, and end."""
+        """Drop the settled entries, and end."""
         await self.flush()
         task = self._task
         if task is not None and task is not asyncio.current_task():
@@ -103,7 +105,7 @@ class PendingEntries:
             await asyncio.wait((task,))
 
     async def flush(self) -> None:
-        """Drop at once what is settled."""
+        """Drop the settled entries at once."""
         sequences = set(self._settled_sequences)
         if not sequences:
             return

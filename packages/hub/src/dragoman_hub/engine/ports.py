@@ -67,7 +67,7 @@ def read_cursor(text: str) -> Position | None:
 
 
 class Receipt:
-    """A block of the agent's, and how many sessions still have to store their part of it."""
+    """A block of the agent, and the number of sessions that still must store their part of it."""
 
     __slots__ = ("last", "open")
 
@@ -87,7 +87,7 @@ class AgentPort(Protocol[Session]):
     def process_id(self) -> int: ...
     @property
     def over(self) -> str:
-        """Why it has ended; empty while it runs."""
+        """The reason of its end; empty while it runs."""
 
     @property
     def survives(self) -> bool:
@@ -99,7 +99,7 @@ class AgentPort(Protocol[Session]):
 
     @property
     def own_ids(self) -> Mapping[str, str]:
-        """Ids of the hub's sessions, and its own ids for them."""
+        """Ids of the hub's sessions, with its own ids for them."""
 
     @property
     def abandoned_ids(self) -> Container[str]:
@@ -135,6 +135,7 @@ class AgentPort(Protocol[Session]):
     def failure(self) -> AgentFailed: ...
     def cut_short(self) -> dict[str, Any]: ...
     def knows(self, own: str, process_id: int) -> bool: ...
+    async def aclose(self) -> None: ...
     def making(self) -> AbstractContextManager[None]: ...
     def seek_child(self, own: str) -> None: ...
     @property

@@ -1,4 +1,4 @@
-"""Recovers after a crash: the hub continues the unfinished work of the process before it."""
+"""Recovers after a crash: the hub continues the unfinished work of the previous process."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from dragoman_local.journal.redaction import is_redacted
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 3600.0
-"""Between two looks for originals that are too old."""
+"""The seconds between two searches for originals that are too old."""
 
 OPENED_AT_ONCE = 8
-"""Sessions that are read side by side: a journal on another machine answers each of many questions late."""
+"""The sessions to read at the same time: a remote journal takes long for each request."""
 
 
 REDACTED_MESSAGE = "the hub was stopped meanwhile, and only its redacted form is stored"
 
 AGAIN_SECONDS = 1.0
 TRIES = 30
-"""Sessions that cannot be read are tried again so often, with so many seconds between."""
+"""The number of retries for unreadable sessions, and the seconds between them."""
 
 
 async def recover(hub: EngineHub) -> None:
-    """Reconnect to surviving agents, then restore sessions with unfinished work; only then are messages
-    read. An agent's messages are read after its sessions are open, so that its answers can be matched.
+    """Reconnect to surviving agents, then restore sessions with unfinished work; only then read messages. An
+    agent's messages are read after its sessions are open, so that its answers can be matched.
     """
     processes = await hub.pool.adopt_all()
     ours = hub.ownership.left_behind()
@@ -109,16 +109,16 @@ async def _open(hub: EngineHub, stream: str) -> bool:
 
 
 class UnfinishedWork(NamedTuple):
-    """Everything needed to continue a session where the hub before stopped."""
+    """Everything needed to continue a session where the previous hub stopped."""
 
     frames: Sequence[tuple[int, bytes]]
-    """What was stored for the agent's process and perhaps did not reach it, with the entries' numbers."""
+    """Stored frames for the agent's process that may not have reached it, with the entries' numbers."""
     has_lost_prompt: bool
-    """Whether only the redacted form is left of the prompt that runs."""
+    """Whether only the redacted form of the running prompt is left."""
     lost_steers: Sequence[str]
     """Keys of messages into turns of which only the redacted form is left."""
     is_orphaned: bool
-    """Whether it is a child whose parent's turn has ended: nobody waits for its requests any more."""
+    """Whether it is a child whose parent's turn has ended: its requests need no answer any more."""
 
 
 async def read_unfinished(
@@ -147,7 +147,7 @@ async def read_unfinished(
 
 
 def take_up(hub: EngineHub, session: LiveSession, work: UnfinishedWork) -> None:
-    """Go on with a session where the hub before stopped."""
+    """Continue a session where the previous hub stopped."""
     if session.process is not None:
         _say_again(session, session.process, work)
         hub.broker.on_recovery(session)
@@ -193,8 +193,8 @@ def _without_original(session_id: str, entry: StoredEntry) -> bytes:
 
 
 async def drop_overdue(hub: EngineHub) -> None:
-    """Drop originals that are too old, now and then every hour, whoever they belong to, and forget sessions
-    that are older than the settings allow.
+    """Drop originals that are too old, for all sessions, about every hour, and forget sessions that are older
+    than the settings allow.
     """
     while True:
         try:

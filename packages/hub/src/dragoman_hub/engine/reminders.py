@@ -1,4 +1,4 @@
-"""Tells an agent about a session that it does not know: a summary before the next prompt.
+"""Reminds an agent of a session that it does not know: a summary before the next prompt.
 
 It does not know the session because it has lost its memory of it, or because the session was handed over to
 it by another agent. The brief is made from the journal, of the session and of those that it goes on from.
@@ -17,19 +17,19 @@ from dragoman_local.journal import Journal
 from dragoman_local.journal.brief import BriefFold, ConversationBrief
 
 MOST_SOURCES = 8
-"""Sessions that one goes on from, each from the one before: what is older is in none of the briefs."""
+"""The most earlier sessions of a chain of hand-overs: older ones are in none of the briefs."""
 
 
 class StreamPart(NamedTuple):
-    """A stream up to an entry; all of it if that is 0."""
+    """A stream up to an entry; all of it for 0."""
 
     stream: str
     end: int = 0
 
 
 async def source_of(journal: Journal, stream: str) -> StreamPart:
-    """The session that this one continues, by its first entry; without a name if there is nothing, or the
-    session is deleted.
+    """Return the session that this one continues, by its first entry; without a name if there is none, or if
+    it is deleted.
     """
     if await journal.info(stream) is None:
         return StreamPart("")
@@ -41,7 +41,7 @@ async def source_of(journal: Journal, stream: str) -> StreamPart:
 
 
 def with_note(params: bytes, note: str) -> bytes:
-    """A prompt with a note of the hub in front."""
+    """Return a prompt with a note of the hub in front."""
     members = object_of(params)
     blocks = [{"type": "text", "text": note}, *value_of(members.get("prompt"), [])]
     return encode_json({**members, "prompt": Raw(encode_json(blocks))})
@@ -55,12 +55,12 @@ class Reminders:
         self._briefs: dict[str, ConversationBrief] = {}  # by session
 
     async def recall(self, state: SessionState) -> None:
-        """Read the conversation, for the next prompt."""
+        """Read the conversation for the next prompt."""
         self._briefs[state.id] = await self.brief(state)
 
     async def brief(self, state: SessionState) -> ConversationBrief:
-        """The brief for the agent of this session. A session in which nothing was said yet stands as the one
-        that it goes on from.
+        """Return the brief for the agent of this session. A session without messages uses
+        that of its source.
         """
         fold = BriefFold()
         parts = [StreamPart(state.id)] if state.turns else []
@@ -86,7 +86,7 @@ class Reminders:
             fold.add_all(page)
 
     def remind(self, session_id: str, params: bytes) -> bytes:
-        """The prompt, with the past in front of it."""
+        """Return the prompt with the summary in front."""
         brief = self._briefs.pop(session_id, None)
         if brief is None or not brief.text:
             return params

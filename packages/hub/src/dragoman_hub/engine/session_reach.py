@@ -1,4 +1,4 @@
-"""Which sessions a token may use: those of its agents whose folders all lie in its roots.
+"""Which sessions a token may use: those of its agents whose folders are all in its roots.
 
 A session has a working folder and perhaps others, and its agent works in all of them. One folder outside is
 enough to keep a token with roots from it: from its list, its words, its questions and its turns. Folders have
@@ -27,19 +27,19 @@ class SessionHolder(Protocol):
 
 
 def reaches(grant: Grant, state: SessionState) -> bool:
-    """Whether a token may use an open session, by its folders when they were last resolved."""
+    """Whether a token may use an open session, by its last resolved folders."""
     return grant.may_use(state.agent) and all(map(grant.may_open, state.places))
 
 
 async def look_and_reach(grant: Grant, state: SessionState) -> bool:
-    """The same, by a look at the folders now."""
+    """Check the same after resolving the folders now."""
     await grant.look_at(state.places)
     return reaches(grant, state)
 
 
 async def in_reach(hub: SessionHolder, grant: Grant, infos: Iterable[StreamInfo]) -> list[StreamInfo]:
-    """The journal's sessions that the token may see. Of one that is not open, the folders that it was made
-    with count.
+    """Return the journal's sessions that the token may see. For one that is not open, its original folders
+    count.
     """
     infos = [info for info in infos if grant.may_use(info.agent)]
     if not grant.roots:

@@ -34,7 +34,7 @@ ALL: frozenset[Scope] = frozenset({"observe", "prompt", "approve", "admin"})
 
 TICKET_SECONDS = 30.0
 TICKETS = 1000
-"""Tickets that are open at once; more than that, nobody needs."""
+"""The most open tickets."""
 
 
 class AdmissionRefusal(Struct, frozen=True):
@@ -43,13 +43,13 @@ class AdmissionRefusal(Struct, frozen=True):
     status: int
     why: str
     retry: int = 0
-    """Seconds after which it is worth another try; 0 says nothing about that."""
+    """The seconds after which a retry is worth it; 0 if unknown."""
     reason: str = ""
-    """What the person at the other end may be shown."""
+    """The reason for the person at the other end."""
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """Headers that an answer with this status needs."""
+        """Headers for an answer with this status."""
         if self.status == 401:
             return [(b"www-authenticate", b"Bearer")]
         return [(b"retry-after", str(self.retry).encode())] if self.retry else []
@@ -61,15 +61,15 @@ class Grant(Struct, frozen=True):
     name: str
     scopes: frozenset[Scope] = ALL
     agents: tuple[str, ...] = ()
-    """Patterns of names of agents, as a shell writes them; none of them means all agents."""
+    """Patterns of agents' names, in shell syntax; none means all agents."""
     roots: tuple[str, ...] = ()
-    """Folders below which sessions may be, links resolved; none of them means all folders."""
+    """Folders below which sessions may be, with links resolved; none means all folders."""
     token: str = ""
-    """Which token of that name it came from: a rotated one is another. Says nothing about the token."""
+    """The token of that name that it came from: a rotated one is another. Reveals nothing about the token."""
 
     def may(self, scope: Scope) -> bool:
-        """Whether the scopes allow it; `prompt` and `admin` include `observe`. `approve` does not: who only
-        answers need not read what was said.
+        """Whether the scopes allow it; `prompt` and `admin` include `observe`. `approve` does not: answering
+        does not require reading the session.
         """
         return scope in self.scopes or (scope == "observe" and not self.scopes.isdisjoint(INCLUDE_OBSERVE))
 
@@ -77,8 +77,8 @@ class Grant(Struct, frozen=True):
         return not self.agents or any(fnmatchcase(agent, pattern) for pattern in self.agents)
 
     def may_open(self, cwd: str) -> bool:
-        """Whether a folder, with its links resolved, is a root or lies below one: in an event loop, by what
-        `look_at` found last, and elsewhere by a look at the disk.
+        """Whether a folder, with its links resolved, is a root or below one. In an event loop it uses the
+        last result of `look_at`, elsewhere it reads the disk.
         """
         if not self.roots:
             return True
@@ -94,7 +94,7 @@ class Grant(Struct, frozen=True):
         return [path for path in paths if _is_folder_name(path) and real_paths.needs_look(path)]
 
     async def look_at(self, paths: Iterable[str]) -> None:
-        """Resolve where folders are, before `may_open` is called."""
+        """Resolve the folders, before `may_open` is called."""
         await real_paths.look(self.paths_to_look_at(paths))
 
 
@@ -103,12 +103,12 @@ def _is_folder_name(path: str) -> bool:
 
 
 def is_below(path: str, root: str) -> bool:
-    """By whole names: /home/ann/app2 is not below /home/ann/app."""
+    """Compare whole names: /home/ann/app2 is not below /home/ann/app."""
     return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 
 def new_token() -> str:
-    """A new token of 256 random bits."""
+    """Return a new token of 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
@@ -128,9 +128,8 @@ class Admission:
         origins: Iterable[str] = (),
         without_token: Grant | None = None,
         clock: Callable[[], float] = time.monotonic,
-        on_used: Callable[[Grant], None] | None = None,
     ) -> None:
-        """`without_token` is the grant of clients without a token; nothing, if it is None."""
+        """`without_token` is the grant of clients without a token; None gives them nothing."""
         self._grants = dict(grants)  # hash of the token → what it is good for
         self._without_token = without_token
         self._hosts = {host.lower() for host in hosts}
@@ -138,13 +137,17 @@ class Admission:
         self._tickets: dict[str, tuple[Grant, float]] = {}
         self._clock = clock
         self._wrong = Buckets(WRONG_TOKENS, clock=clock)
-        self.on_used = on_used
+        self.on_used: Callable[[Grant], object] = lambda grant: None
         """Told of each grant by which somebody came in."""
+        self.on_unknown: Callable[[], object] = lambda: None
+        """Called before an unknown token is refused: it may have been made a moment ago."""
 
     def admit(
         self, headers: Mapping[bytes, bytes], *, ticket: str = "", address: str = ""
     ) -> Grant | AdmissionRefusal:
-        """By the headers of a request, or by a ticket, which is used up by that. `address` is the peer's."""
+        """Admit by the headers of a request, or by a ticket, which is then used up.
+        `address` is the peer's.
+        """
         refusal = self.check_address(headers)
         if refusal is not None:
             return refusal
@@ -154,14 +157,18 @@ class Admission:
                 return self._without_token
             return AdmissionRefusal(401, "no token was given")
         grant = self._redeem(ticket) if ticket else self._find_grant(token.strip())
+        if grant is None and not ticket:
+            self.on_unknown()
+            grant = self._find_grant(token.strip())
         if grant is None:
             return self.refuse_wrong("an invalid ticket" if ticket else "an unknown token", address)
-        if self.on_used is not None:
-            self.on_used(grant)
+        self.on_used(grant)
         return grant
 
     def check_address(self, headers: Mapping[bytes, bytes]) -> AdmissionRefusal | None:
-        """Why a request is not for us, or from a page that may not come; tokens are not looked at."""
+        """Return why a request has a wrong host, or comes from a page that is not allowed; tokens are not
+        checked.
+        """
         host = headers.get(b"host", b"").decode(errors="replace").lower()
         if host not in self._hosts:
             return AdmissionRefusal(421, f"a request for an unknown host: {host[:80]!r}")
@@ -171,7 +178,7 @@ class Admission:
         return None
 
     def ticket(self, grant: Grant) -> str:
-        """A ticket for a grant, good once and for a short while."""
+        """Return a ticket for a grant, which works once and for a short time."""
         now = self._clock()
         self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[1] > now}
         while len(self._tickets) >= TICKETS:
@@ -181,7 +188,7 @@ class Admission:
         return ticket
 
     def replace(self, grants: Mapping[str, Grant]) -> None:
-        """Tokens were added, changed or revoked; tickets of those that are gone are gone too."""
+        """Replace the tokens after a change of their file; the tickets of removed tokens are removed too."""
         self._grants = dict(grants)
         current = set(self._grants.values())
         self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[0] in current}
@@ -191,26 +198,26 @@ class Admission:
         return grant in self._grants.values()
 
     def grant_of(self, token: str) -> Grant | None:
-        """The present grant of a token, by its identifier (`Grant.token`)."""
+        """Return the current grant of a token, by its identifier (`Grant.token`)."""
         return next((grant for grant in self._grants.values() if grant.token == token), None)
 
     @property
     def hosts(self) -> list[str]:
-        """The names that we go by, with their ports."""
+        """Our host names, with their ports."""
         return sorted(self._hosts)
 
     @property
     def origins(self) -> list[str]:
-        """The pages of others that may come, as far as they were named."""
+        """The allowed pages of other origins."""
         return sorted(self._origins)
 
     def rename(self, *, hosts: Iterable[str], origins: Iterable[str]) -> None:
-        """We go by other names from now on, and trust other pages."""
+        """Set other host names and other allowed pages."""
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower() for origin in origins}
 
     def refuse_wrong(self, why: str, address: str) -> AdmissionRefusal:
-        """Somebody brought what is not good: counted against the address, which has to wait some day."""
+        """Count an invalid token or ticket against the address, which must wait after too many."""
         wait = self._wrong.take(network_of(address)) if address else 0.0
         return (
             AdmissionRefusal(429, f"{why}, once again", whole_seconds(wait))
@@ -223,11 +230,10 @@ class Admission:
         return origin in self._origins or host in self._hosts
 
     def _find_grant(self, token: str) -> Grant | None:
-        digest, match = hash_token(token), None
-        for known_digest, grant in self._grants.items():  # all of them, so that time tells nothing
-            if hmac.compare_digest(known_digest, digest):
-                match = grant
-        return match
+        digest, known_grants = hash_token(token), self._grants.items()
+        # All of them are compared, so that time tells nothing.
+        matches = [grant for known, grant in known_grants if hmac.compare_digest(known, digest)]
+        return matches[0] if matches else None
 
     def _redeem(self, ticket: str) -> Grant | None:
         entry = self._tickets.pop(hash_token(ticket), None)
@@ -235,11 +241,11 @@ class Admission:
 
 
 def local_hosts(port: int) -> list[str]:
-    """The names of this machine to itself."""
+    """Return the names of this machine for itself."""
     return [name for host in ("127.0.0.1", "localhost", "::1") for name in names_of(host, port)]
 
 
 def names_of(host: str, port: int) -> list[str]:
-    """How a client writes a host and a port: usual ports may be left out."""
+    """Return a host and a port as clients write them: usual ports may be left out."""
     shown_host = f"[{host}]" if ":" in host else host
     return [f"{shown_host}:{port}", shown_host] if port in (80, 443) else [f"{shown_host}:{port}"]

@@ -1,4 +1,4 @@
-"""Limits the connections that have not shown a valid token yet: in total, and for each address.
+"""Limits the connections without a valid token: in total, and for each address.
 
 When a bound is reached, a connection is closed to make room: the oldest one of the address that holds too
 many, or the oldest one of the address that holds the most. Admitted connections are never closed for it. An
@@ -18,17 +18,17 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """Limits for connections without a valid token, and the time limit of a request head."""
 
     head: float = 10.0
-    """Seconds from the accept, or from the last answer, to a whole request head. TLS is part of it."""
+    """The seconds from the accept, or from the last answer, to a complete request head, with TLS."""
 
     unadmitted: int = 128
-    """Unadmitted connections at once. They need descriptors, of which many systems allow 1024."""
+    """The most unadmitted connections. They need descriptors, of which many systems allow 1024."""
 
     unadmitted_per_address: int = 64
-    """Of one address. Browsers open six; everybody behind a proxy or a router shares one address."""
+    """The same for one address. Browsers open six; all users behind a proxy or a router share one address."""
 
 
 class Abortable(Protocol):
-    """A connection that can be closed without a wait."""
+    """A connection that can be closed without waiting."""
 
     def abort(self) -> None: ...
 
@@ -45,11 +45,11 @@ class UnadmittedConnections:
         return len(self._addresses)
 
     def all(self) -> list[Abortable]:
-        """Every one of them, the oldest first."""
+        """All of them, the oldest first."""
         return list(self._addresses)
 
     def add(self, connection: Abortable, address: str) -> int:
-        """Take a new connection; returns how many were closed to make room for it (0 or 1)."""
+        """Add a new connection; return how many were closed to make room for it (0 or 1)."""
         same = self._by_address.get(address, {})
         count = 0
         if len(same) >= self._limits.unadmitted_per_address:
@@ -61,7 +61,7 @@ class UnadmittedConnections:
         return count
 
     def discard(self, connection: Abortable) -> None:
-        """The connection was admitted, or is closed."""
+        """Remove a connection that was admitted or closed."""
         address = self._addresses.pop(connection, None)
         if address is None:
             return
@@ -71,7 +71,7 @@ class UnadmittedConnections:
             del self._by_address[address]
 
     def close(self, connections: Iterable[Abortable]) -> int:
-        """Close those of these connections that are still unadmitted; returns how many there were."""
+        """Close those of these connections that are still unadmitted; return how many there were."""
         open_connections = [connection for connection in connections if connection in self._addresses]
         for connection in open_connections:
             self.discard(connection)

@@ -2,7 +2,7 @@
 
     live = LiveGrants(store, admission, on_revoked=end_connections_of)
     live.refresh()                    # at the start, and on SIGHUP
-    group.create_task(live.watch())   # looks at the file once a second
+    group.create_task(live.watch())   # looks at the file once a second; for an unknown token, at once
 
 `on_revoked` gets names. A name may have come back with another token or other rights, so that whoever ends
 connections asks `admission.holds(grant)` for each that goes by such a name. A file that cannot be read
@@ -23,16 +23,16 @@ from dragoman_hub.gate.grants_store import Stamp, Token, TokenStore
 log = logging.getLogger(__name__)
 
 EVERY = 1.0
-"""Seconds between two looks at the file: how long a revoked token may still be good."""
+"""The seconds between two checks of the file: a revoked token may work for this long."""
 
 
 def grants_of(tokens: Iterable[Token], now: float) -> dict[str, Grant]:
-    """The currently valid grants, by hash, for an `Admission`."""
+    """Return the currently valid grants, by hash, for an `Admission`."""
     return {digest: grant for token in tokens for digest, grant in token.grants(now).items()}
 
 
 class LiveGrants:
-    """Keeps an `Admission` up to date with the file. Starts nothing by itself."""
+    """Keeps an `Admission` up to date with the file. Starts no task by itself."""
 
     def __init__(
         self,
@@ -51,9 +51,10 @@ class LiveGrants:
         self._grants: dict[str, Grant] = {}
         self._used: dict[str, str] = {}  # days that are not in the file yet
         admission.on_used = self.on_used
+        admission.on_unknown = self.refresh
 
     def refresh(self) -> frozenset[str]:
-        """Take over what the file says now; returns the names of which something was revoked."""
+        """Read the file again; return the names with a revoked token."""
         stamp = self._store.stamp()
         if stamp != self._stamp:
             self._stamp = stamp
@@ -75,21 +76,21 @@ class LiveGrants:
         return names
 
     def on_used(self, grant: Grant) -> None:
-        """Somebody came in by it; the day is written down, once."""
+        """Note the use of a token; its day is stored once."""
         day = time.strftime("%Y-%m-%d", time.gmtime(self._clock()))
         last_days = {token.name: token.last_used for token in self._tokens}
         if grant.name in last_days and last_days[grant.name] != day:
             self._used[grant.name] = day
 
     async def watch(self, *, every: float = EVERY) -> None:
-        """Until it is cancelled."""
+        """Refresh until cancelled."""
         while True:
             await asyncio.sleep(every)
             self.refresh()
             await self.note_used()
 
     async def note_used(self) -> None:
-        """Write down the days that are new, away from the loop: it waits for the disk."""
+        """Store the new days in a thread, because it waits for the disk."""
         if not self._used:
             return
         days, self._used = self._used, {}

@@ -28,21 +28,21 @@ from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman_hub.gate.admission import ALL, Grant, Scope, hash_token, new_token
 
 OWNER = "owner"
-"""The token that the first start of a hub makes."""
+"""The name of the token from the first start of a hub."""
 
 LINK = "page"
-"""What the tokens of links to the page are called, with a number behind it."""
+"""The name of tokens for links to the page, with a number after it."""
 
 LINKS = 16
-"""Links that are good at once; whoever prints more gives up the one that was not used for longest."""
+"""The most valid links; a further one replaces the one that was unused for longest."""
 
 LINK_UNUSED = 30 * 86_400.0
-"""Seconds after which a link that nobody uses is given up when the next one is made."""
+"""The seconds after which an unused link is removed when the next one is created."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 Stamp: TypeAlias = tuple[int, int, int]
-"""What tells one state of the file from another without reading it."""
+"""Distinguishes states of the file without reading it."""
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
@@ -58,18 +58,18 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
     created: float
     expires: float | None = None
     last_used: str | None = None
-    """A day; which one is enough to see what can go."""
+    """The day of the last use, which is enough to find unused tokens."""
     former: str = ""
-    """The hash of the token that this one took the place of."""
+    """The hash of the token that this one replaced."""
     former_until: float = 0.0
     link: bool = False
-    """Whether it was made for a link to the page."""
+    """Whether it was created for a link to the page."""
     device: str = ""
-    """What the device that was paired with it called itself."""
+    """The name that the paired device gave itself."""
 
     @property
     def used(self) -> float:
-        """When it was used last, or made."""
+        """The time of the last use, or of its creation."""
         if self.last_used is None:
             return self.created
         day = datetime.date.fromisoformat(self.last_used)
@@ -78,7 +78,7 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def grants(self, now: float) -> dict[str, Grant]:
-        """All valid grants, by hash."""
+        """Return all valid grants, by hash."""
         if self.expires is not None and self.expires <= now:
             return {}
         good = [self.hash, *([self.former] if self.former and self.former_until > now else [])]
@@ -89,8 +89,8 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Grant(self.name, frozenset(self.scopes), self.agents, self.roots, digest[:12])
 
     def ends_of(self, token: str) -> Iterator[float]:
-        """When the token ends that `Grant.token` names, if it is this one, or the one that it took the place
-        of.
+        """Return the end of the token that `Grant.token` names, if it is this one or the one that it
+        replaced.
         """
         digests = (self.hash, self.former) if self.former else (self.hash,)
         if any(digest[:12] == token for digest in digests):
@@ -111,7 +111,7 @@ class TokenStore:
         self._clock = clock
 
     def read(self) -> tuple[Token, ...]:
-        """All tokens, expired ones too. Raises `LocalMistake` for a file that cannot be trusted."""
+        """Return all tokens, even expired ones. Raises `LocalMistake` for a file that can't be trusted."""
         try:
             with self.path.open("rb") as file:
                 mode = os.fstat(file.fileno()).st_mode
@@ -131,7 +131,7 @@ class TokenStore:
         return read.tokens
 
     def stamp(self) -> Stamp | None:
-        """Changes whenever the file does; None if there is none."""
+        """Return a value that changes with the file; None if there is no file."""
         try:
             info = self.path.stat()
         except OSError:
@@ -147,7 +147,7 @@ class TokenStore:
         roots: Iterable[str] = (),
         expires: float | None = None,
     ) -> str:
-        """Make a token; returns it, which nobody can do again."""
+        """Create a token and return it; it can't be shown again."""
         if not NAME.fullmatch(name):
             raise LocalMistake("a token's name is up to 64 letters, digits, '.', '_' and '-'")
         token = new_token()
@@ -167,8 +167,8 @@ class TokenStore:
         return token
 
     def add_link(self) -> str:
-        """A token for everything, for a link to the page. Links that were made before stay good, but for
-        those that nobody has used for a month, and the one unused for longest if there are too many.
+        """Create a token with all scopes, for a link to the page. Earlier links stay valid, except those
+        unused for a month, and the one unused for longest if there are too many.
         """
         token, now = new_token(), self._clock()
         with self._editing() as tokens:
@@ -192,8 +192,8 @@ class TokenStore:
         expires: float | None = None,
         giver: str = "",
     ) -> tuple[str, str]:
-        """A token for a device that was paired, and its name: with a number behind it if there is one of
-        that name already. Roots are resolved. It does not outlive `giver`, a token (see `Grant.token`).
+        """Create a token for a paired device; return it with its name, which gets a number if it is taken.
+        Roots are resolved. It ends no later than `giver`, a token (see `Grant.token`).
         """
         token = new_token()
         with self._editing() as tokens:
@@ -219,7 +219,7 @@ class TokenStore:
             tokens.remove(_find_token(tokens, name))
 
     def rotate(self, name: str, *, grace: float = 0.0) -> str:
-        """Another token in the place of this one, which is good for `grace` seconds more."""
+        """Replace this token, which stays valid for another `grace` seconds."""
         token, now = new_token(), self._clock()
         with self._editing() as tokens:
             old = _find_token(tokens, name)
@@ -233,7 +233,7 @@ class TokenStore:
         return token
 
     def note_used(self, days: dict[str, str]) -> None:
-        """Remember on which day tokens were used last."""
+        """Store the days on which tokens were last used."""
         with self._editing() as tokens:
             tokens[:] = [
                 replace(token, last_used=days[token.name]) if token.name in days else token
@@ -241,7 +241,7 @@ class TokenStore:
             ]
 
     def first_token(self) -> str | None:
-        """A token for everything, if no token exists; None if there are some."""
+        """Create a token with all scopes if there is none yet; otherwise return None."""
         return None if self.read() else self.add(OWNER)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Pairing: a secret that a device may exchange once, within minutes, for a token of its own.
+"""Pairing: a secret that a device may exchange once, within minutes, for its own token.
 
     pairing, code = pairings.begin(grant, name="phone", scopes=["approve"], seconds=600)
     token = await pairings.exchange(code, device="Safari on iPhone", address="10.0.0.7")
@@ -31,16 +31,18 @@ log = logging.getLogger(__name__)
 PairingState: TypeAlias = Literal["open", "used", "expired", "blocked", "withdrawn"]
 
 DEVICE_SCOPES: tuple[Scope, ...] = ("observe", "prompt", "approve")
-"""What a device may do unless something else is asked for: everything but to administer the hub."""
+"""The default scopes of a device: everything except administering the hub."""
 
 LEAST, MOST = 10.0, 3600.0
-"""Seconds for which a pairing may be open."""
+"""The shortest and longest time in seconds that a pairing may be open."""
 
 PAIRINGS = 16
-"""Pairings that are known at once, those that are over included."""
+"""The most known pairings, including ended ones."""
 
 WRONG_SECRETS = 5
-"""Wrong secrets for one pairing before it is blocked. Nobody guesses 128 bits; a damaged link needs one."""
+"""Wrong secrets for one pairing before it is blocked. Nobody guesses 128 bits; a damaged
+link needs one try.
+"""
 
 DEVICE_LENGTH = 60
 
@@ -50,7 +52,7 @@ REASONS: dict[PairingState, str] = {
     "blocked": "This pairing code was tried with wrong values too often.",
     "withdrawn": "This pairing code was withdrawn.",
 }
-"""What a device is shown, by the state of the pairing."""
+"""The text for a device, by the state of the pairing."""
 
 
 class Pairing(Struct, kw_only=True):
@@ -64,11 +66,13 @@ class Pairing(Struct, kw_only=True):
     scopes: tuple[Scope, ...]
     until: float
     token_seconds: float | None
-    """How long the device's token is good, at most; None: as long as the token that began it."""
+    """The most seconds that the device's token is valid; None: as long as the token that
+    began the pairing.
+    """
     state: PairingState = "open"
     wrong: int = 0
     device: str = ""
-    """What the device called itself."""
+    """The name that the device gave itself."""
 
 
 class DeviceToken(Struct, frozen=True, kw_only=True):
@@ -80,19 +84,17 @@ class DeviceToken(Struct, frozen=True, kw_only=True):
 
 
 class Pairings:
-    """All pairings of one hub. `on_added` activates a token that was just stored."""
+    """All pairings of one hub."""
 
     def __init__(
         self,
         admission: Admission,
         store: TokenStore,
         *,
-        on_added: Callable[[], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._admission = admission
         self._store = store
-        self._on_added = on_added
         self._clock = clock
         self._pairings: dict[str, Pairing] = {}
 
@@ -103,7 +105,7 @@ class Pairings:
 
     @property
     def origins(self) -> list[str]:
-        """The pages of other hubs that may come with a code."""
+        """The pages of other hubs that may bring a code."""
         return self._admission.origins
 
     def begin(
@@ -115,7 +117,7 @@ class Pairings:
         seconds: float = 600.0,
         token_seconds: float | None = None,
     ) -> tuple[Pairing, str]:
-        """Start a pairing; its code can't be shown again. Raises `LocalMistake` for what cannot be."""
+        """Start a pairing; its code can't be shown again. Raises `LocalMistake` for an invalid one."""
         device_scopes = tuple(sorted(set(scopes)))
         lacking = [scope for scope in device_scopes if not giver.may(scope)]
         if lacking:
@@ -142,7 +144,7 @@ class Pairings:
         return pairing, f"{pairing.id}.{secret}"
 
     def find(self, pairing_id: str) -> Pairing | None:
-        """The pairing in its present state; None for one that is not known."""
+        """Return the pairing in its current state; None if it is unknown."""
         pairing = self._pairings.get(pairing_id)
         if pairing is not None and pairing.state == "open":
             if not self._admission.holds(pairing.giver):
@@ -152,13 +154,13 @@ class Pairings:
         return pairing
 
     def withdraw(self, pairing: Pairing) -> None:
-        """Nobody may use the code any more; nothing changes if somebody did."""
+        """Make the code useless; nothing changes if it was already used."""
         if pairing.state == "open":
             pairing.state = "withdrawn"
 
     async def exchange(self, code: str, *, device: str, address: str) -> DeviceToken | AdmissionRefusal:
-        """The token of the device that brings the code first. Raises `LocalMistake` or `OSError` if it could
-        not be stored; the code is good again then.
+        """Return the token for the first device with the code. Raises `LocalMistake` or `OSError` if it could
+        not be stored; then the code is valid again.
         """
         pairing = self._redeem(code, address)
         if isinstance(pairing, AdmissionRefusal):
@@ -179,7 +181,6 @@ class Pairings:
         except (LocalMistake, OSError):
             pairing.state = "open"
             raise
-        self._on_added()
         log.info(
             "pairing %s made the token %s (%s) for %s, by the token %s",
             pairing.id,

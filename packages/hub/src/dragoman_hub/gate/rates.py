@@ -14,11 +14,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 MOST = 4096
-"""Buckets that are kept; a few hundred kilobytes."""
+"""The most buckets to keep; a few hundred kilobytes."""
 
 
 class Rate(Struct, frozen=True):
-    """So many in so many seconds."""
+    """A number of events in a number of seconds."""
 
     count: int
     seconds: float
@@ -29,7 +29,9 @@ class Rate(Struct, frozen=True):
 
 
 WRONG_TOKENS = Rate(10, 60.0)
-"""Wrong tokens from one address. Nobody guesses 256 bits; this keeps the log short and scanners slow."""
+"""The limit for wrong tokens from one address. Nobody guesses 256 bits; this keeps the log short and scanners
+slow.
+"""
 
 
 class Buckets:
@@ -43,7 +45,7 @@ class Buckets:
         self._levels: dict[str, tuple[float, float]] = {}  # key → what was in it, and when
 
     def take(self, key: str) -> float:
-        """0 if it may happen now, and it is counted; else the seconds until it may, and nothing is."""
+        """Return 0 if an event may happen now, and count it; otherwise return the seconds until it may."""
         level, now = self._level(key)
         if level < 1:
             return self._until(level)
@@ -54,7 +56,7 @@ class Buckets:
         return 0.0
 
     def wait(self, key: str) -> float:
-        """The same, without counting."""
+        """Return the same without counting."""
         level, _ = self._level(key)
         return 0.0 if level >= 1 else self._until(level)
 
@@ -69,7 +71,7 @@ class Buckets:
 
 
 def network_of(address: str) -> str:
-    """The network that counts as one address: a holder of IPv6 has at least 2^64 of them."""
+    """Return the network that counts as one address: a user of IPv6 has at least 2^64 of them."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -82,5 +84,5 @@ def network_of(address: str) -> str:
 
 
 def whole_seconds(seconds: float) -> int:
-    """For a `Retry-After`: never too early, never 0."""
+    """Return seconds for `Retry-After`: never too early, never 0."""
     return max(1, math.ceil(seconds))

@@ -19,13 +19,15 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 FRESH_SECONDS = 3.0
-"""How long a look is good. Between a look and what is done after it, a link can change in any case."""
+"""The seconds for which a resolved path is valid. After that a link may have changed; between the check and
+the use it can change in any case.
+"""
 
 LOOK_SECONDS = 5.0
-"""How long somebody waits for a disk."""
+"""The most seconds to wait for a disk."""
 
 PATHS = 10_000
-"""Paths that are known at once."""
+"""The most known paths."""
 
 THREADS = 16
 
@@ -44,7 +46,7 @@ class RealPaths:
         self._threads: ThreadPoolExecutor | None = None
 
     def get(self, path: str) -> str | None:
-        """Where it leads; None if it leads nowhere. Waits for the disk where no event loop runs."""
+        """Return the target of a path; None if there is none. Waits for the disk if no event loop runs."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -54,12 +56,12 @@ class RealPaths:
         return self._places.get(path, (None, 0.0))[0]
 
     def needs_look(self, path: str) -> bool:
-        """Whether the path was not resolved just now."""
+        """Whether the path was not resolved recently."""
         place = self._places.get(path)
         return place is None or self._clock() - place[1] > FRESH_SECONDS
 
     async def look(self, paths: Iterable[str]) -> None:
-        """Until those that need it have been looked at."""
+        """Resolve the paths that need it."""
         looks = {path: asyncio.wrap_future(self._start(path)) for path in paths if self.needs_look(path)}
         if not looks:
             return

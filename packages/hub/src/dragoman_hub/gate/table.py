@@ -1,4 +1,4 @@
-"""The table of methods that a client may call, and who may call each. It is checked before anything happens.
+"""The table of methods that a client may call, and of who may call each. It is checked before any effect.
 
 A row names the scope that a token needs, the parameters that name places on the hub's machine, and what the
 method does. Every request and notification of every client passes `check`, whatever its transport and its
@@ -29,10 +29,11 @@ from dragoman_hub.session.frames import ours_in, value_of
 FORBIDDEN = -32003
 
 Effect: TypeAlias = Literal["introduce", "look", "open", "drive", "end", "answer", "log in", "administer"]
-"""What a method does: whether it only looks, or what it changes."""
+"""The effect of a method: it only reads, or what it changes."""
 
 Place: TypeAlias = Literal["folder", "folders", "servers", "blocks", "anything"]
-"""How a parameter names places: a path, a list of paths, MCP servers, content blocks, or whatever is in it.
+"""How a parameter names places: a path, a list of paths, MCP servers, content blocks, or any of these inside
+it.
 """
 
 
@@ -40,20 +41,18 @@ class GateRow(Struct, frozen=True, kw_only=True):
     """The required scope and the effect of one method."""
 
     scopes: tuple[Scope, ...]
-    """Any of these is enough; none: nothing is needed but to have come in. `prompt` and `admin` include
-    `observe`.
-    """
+    """Any of these is enough; empty: any admitted client. `prompt` and `admin` include `observe`."""
     effect: Effect
     besides: Scope | None = None
-    """A scope that is needed, too: its answer tells more of a session than a question does, or it changes
-    what holds for others.
+    """A further required scope: the answer reveals more of a session than a question, or it changes settings
+    for others.
     """
     places: tuple[tuple[str, Place], ...] = ()
-    """The parameters that name places, and how."""
+    """The parameters with places, and their form."""
     names_agent: bool = False
-    """Whether it is about an agent: one that it names, or else the client's."""
+    """Whether it is about an agent: a named one, or otherwise the client's."""
     agent_param: str = ""
-    """The parameter that names the agent; the others name it in `_meta`."""
+    """The parameter with the agent's name; other methods name it in `_meta`."""
 
 
 _FOLDERS: tuple[tuple[str, Place], ...] = (
@@ -63,7 +62,7 @@ _FOLDERS: tuple[tuple[str, Place], ...] = (
 )
 
 HUB = "_dragoman/hub/"
-"""How the hub's own methods begin."""
+"""The prefix of the hub's own methods."""
 
 REQUESTS: dict[str, GateRow] = {
     "initialize": GateRow(scopes=(), effect="introduce", names_agent=True),
@@ -118,6 +117,7 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}files": GateRow(scopes=("observe",), effect="look"),
     # Below the session's folders, and nowhere that the token may not open: see `read_file`.
     f"{HUB}file": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}blame": GateRow(scopes=("observe",), effect="look"),
     # It names only folders that the token may open: see `folders`.
     f"{HUB}folders": GateRow(scopes=("prompt",), effect="look"),
     f"{HUB}terminal": GateRow(scopes=("observe",), effect="look"),
@@ -151,8 +151,8 @@ HISTORY: dict[str, GateRow] = {
     "getThreads": GateRow(scopes=("observe",), effect="look"),
     "getThreadEntries": GateRow(scopes=("observe",), effect="look"),
 }
-"""Questions of the thread protocol, which the hub answers before a client has introduced itself. They are no
-requests of version 1: what is called so there is unknown to the hub, and would go on to an agent.
+"""Questions of the thread protocol, which the hub answers before `initialize`. They are not requests of
+version 1: methods with these names are unknown to the hub there, and go to an agent.
 """
 
 NOTIFICATIONS: dict[str, GateRow] = {
@@ -161,17 +161,17 @@ NOTIFICATIONS: dict[str, GateRow] = {
 }
 
 SESSION_EXTENSION = GateRow(scopes=("prompt",), effect="drive", places=(("", "anything"),))
-"""What the hub does not know about a session that it does: it goes on to the session's agent as it is."""
+"""An unknown method about a known session: it is passed on to the session's agent unchanged."""
 
 AGENT_EXTENSION = GateRow(scopes=("prompt",), effect="drive", places=(("", "anything"),), names_agent=True)
-"""An extension that names no session: it goes on to the client's agent."""
+"""An extension without a session: it is passed on to the client's agent."""
 
 _PLACE_NAME = re.compile(r"(?:cwd|(?:path|file|dir|directory|folder|root|uri|url)s?|directories)$", re.I)
 """How parameters are called that name places, at their end: `cwd`, `filePath`, `additionalDirectories`."""
 
 
 def row_of(method: str, params: Mapping[str, Raw], *, is_request: bool = True) -> GateRow:
-    """Raises the answer to a method that no row covers."""
+    """Return the row of a method; raises the error for a method without a row."""
     row = (REQUESTS if is_request else NOTIFICATIONS).get(method)
     if row is not None:
         return row
@@ -183,8 +183,8 @@ def row_of(method: str, params: Mapping[str, Raw], *, is_request: bool = True) -
 
 
 class PassedParams(dict[str, Raw]):
-    """The params of a message that has passed the gate. Handlers and agents get the values that were judged:
-    what a parser could read in another way, such as a member that is there twice, was written anew.
+    """The params of a message that has passed the gate. Handlers and agents get the checked values: parts
+    that another parser could read differently, such as a repeated member, were written again.
     """
 
     __slots__ = ("agent",)
@@ -198,7 +198,7 @@ class PassedParams(dict[str, Raw]):
 def check(
     grant: Grant, method: str, params: Mapping[str, Raw], *, agent: str = "", is_request: bool = True
 ) -> PassedParams:
-    """Check a token's request or notification; raise the error to answer with if it is refused.
+    """Check a token's request or notification; raise the error for the answer if it is refused.
 
     `agent` is the one that the client means unless the request names another.
     """
@@ -239,7 +239,7 @@ def _as_judged(grant: Grant, row: GateRow, params: Mapping[str, Raw]) -> dict[st
 
 
 def check_history(grant: Grant, method: str) -> None:
-    """The same for a question of the thread protocol about history, which names nothing but a thread."""
+    """Check the same for a question of the thread protocol about history, which names only a thread."""
     row = HISTORY.get(method)
     if row is None:
         raise method_not_found(method)
@@ -249,7 +249,7 @@ def check_history(grant: Grant, method: str) -> None:
 def places_named(
     grant: Grant, method: str, params: Mapping[str, Raw], *, is_request: bool = True
 ) -> list[str]:
-    """The paths that have to be looked at before `check`."""
+    """Return the paths that must be resolved before `check`."""
     try:
         row = row_of(method, params, is_request=is_request)
         return grant.paths_to_look_at(places_in(row, params)) if grant.roots else []
@@ -258,7 +258,7 @@ def places_named(
 
 
 def session_refusal() -> ErrorAnswer:
-    """For a session that is not among those that the token is for (`engine.session_reach`)."""
+    """Return the error for a session outside the token's scope (`engine.session_reach`)."""
     return ErrorAnswer(FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"})
 
 
@@ -274,7 +274,7 @@ def forbidden(scope: str) -> ErrorAnswer:
 
 
 def agent_in(params: Mapping[str, Raw]) -> str:
-    """The agent that a request names, if it does."""
+    """Return the agent in a request, if it names one."""
     agent = ours_in(params).get("agent")
     return agent if isinstance(agent, str) else ""
 
@@ -283,7 +283,7 @@ def agent_in(params: Mapping[str, Raw]) -> str:
 
 
 def places_in(row: GateRow, params: Mapping[str, Raw]) -> Iterator[str]:
-    """All paths in a request. Raises an error for a path of the wrong type."""
+    """Return all paths in a request. Raises an error for a path of the wrong type."""
     for name, kind in row.places:
         if kind == "anything":
             yield from _anything({key: value_of(raw) for key, raw in params.items() if key != "_meta"})

@@ -1,5 +1,5 @@
-"""Entries of the audit log that are not acts of an agent: changes of modes, people who were refused, and
-denials in the conversation.
+"""Entries of the audit log that are not actions of an agent: changes of modes, refused people, and denials in
+the conversation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dragoman_hub.gate.rates import Buckets, Rate
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, attempt_entry
 
 REFUSALS: Final = Rate(20, 60.0)
-"""Lines about refusals of one token and one method."""
+"""The most lines about refusals of one token and one method."""
 
 
 def what_of(line: AuditEntry) -> str:
@@ -24,7 +24,9 @@ def what_of(line: AuditEntry) -> str:
 
 
 def denial_notice(line: AuditEntry) -> JsonObject:
-    """The notice about a denial in the conversation. `remedy` is the hub's word: agents cannot say it."""
+    """Return the notice about a denial in the conversation. `remedy` comes from the hub: agents can't write
+    it.
+    """
     return {
         "sessionUpdate": "notice",
         "severity": "warning",
@@ -36,7 +38,7 @@ def denial_notice(line: AuditEntry) -> JsonObject:
 
 
 class AttemptLog:
-    """Written in the threads of the judge."""
+    """Writes to the log in the threads of the judge."""
 
     def __init__(self, audit: AuditLog | None, threads: ThreadPoolExecutor) -> None:
         self._audit = audit
@@ -53,8 +55,8 @@ class AttemptLog:
         error: str = "",
         kind: str = "mode",
     ) -> None:
-        """A client changes how its agent asks, or puts files back; `error` is what became of it. Raises
-        `ErrorAnswer` if it cannot be written: then nothing is changed.
+        """Note that a client changes how its agent asks, or restores files; `error` is the result. Raises
+        `ErrorAnswer` if writing fails: then nothing is changed.
         """
         why = f"the agent refused: {error}" if error else "a client asked for it"
         entry = attempt_entry(
@@ -73,8 +75,8 @@ class AttemptLog:
     def write_refusal(
         self, method: str, why: str, *, person: str = "", session: LiveSession | None = None, title: str = ""
     ) -> None:
-        """Somebody was refused. Of one sort there are a few lines a minute at most: nobody can drive the rest
-        out of the log that way.
+        """Note a refusal. Each kind has at most a few lines a minute: so nobody can push other entries out of
+        the log.
         """
         if self._audit is None or self._refusals.take(f"{method} {person}"):
             return

@@ -55,7 +55,7 @@ from dragoman_local.workspace.settings import TerminalSettings
 log = logging.getLogger(__name__)
 
 HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
-"""What clients lend whose answers may be large."""
+"""Client methods whose answers may be large."""
 
 
 class ApprovalBroker:
@@ -87,7 +87,7 @@ class ApprovalBroker:
         await self.judge.aclose()
 
     def load_policy(self, file: str) -> str:
-        """Take over the policy as it is now; says why it stays as it was, if it does."""
+        """Load the current policy; return the reason if the old one stays."""
         try:
             self.judge.load(file)
         except PolicyError as error:
@@ -97,7 +97,7 @@ class ApprovalBroker:
     async def permit_servers(
         self, params: Mapping[str, Raw], *, agent: str, cwd: str, session: LiveSession | None = None
     ) -> None:
-        """Raise the answer to a request that names an MCP server which is not permitted."""
+        """Raise the error for a request with an MCP server that is not permitted."""
         await permit_servers(self._hub, self.judge, params, agent=agent, cwd=cwd, session=session)
 
     # Requests come and go.
@@ -318,7 +318,7 @@ class ApprovalBroker:
             follower.ask_again()
 
     def lender(self, session: LiveSession, sequence: int) -> ClientPort | None:
-        """The client whose files or terminals a request needs."""
+        """Return the client whose files or terminals a request needs."""
         return self._lenders.get((session.id, sequence))
 
     def _refuse(self, session: LiveSession, request: OpenRequest, error: ErrorAnswer) -> None:
@@ -352,8 +352,8 @@ class ApprovalBroker:
     # Clients come and go.
 
     def on_client_arrival(self, client: HubClient) -> None:
-        """A client that comes back takes the place of the one that it was: its latest connection is the one
-        that counts, also where a node that was cut off brings an older one here afterwards.
+        """Handle a client that comes back: its latest connection counts, even if a node that was cut off
+        brings an older one here later.
         """
         self._risks.warm_up()
         if not client.name:  # nobody can tell whether it was here before
@@ -413,7 +413,7 @@ class ApprovalBroker:
         self._senders = {key: senders for key, senders in self._senders.items() if key[0] != session.id}
 
     def on_prompt_sent(self, client: HubClient, session_id: str, key: str) -> None:
-        """A client waits for the end of this prompt."""
+        """Note that a client waits for the end of this prompt."""
         self._senders.setdefault((session_id, key), set()).add(client)
 
     def _take_senders(self, session_id: str, key: str) -> list[HubClient]:

@@ -64,37 +64,37 @@ PERMISSION: Final = "session/request_permission"
 EMPTY: Final = frozenset({b"null", b"[]", b"{}"})
 
 THREADS: Final = 8
-"""Questions that are judged at a time. One that waits for a disk takes one of them."""
+"""The most simultaneous judgements. One that waits for a disk takes one of them."""
 
 CLOSE_SECONDS: Final = 5.0
-"""How long the end of a hub waits for lines of the audit log."""
+"""The seconds that the end of a hub waits for lines of the audit log."""
 
 Result = TypeVar("Result")
 
 
 class OpenQuestion(Struct, kw_only=True):
-    """A request for permission that waits for people: of an agent, or of the hub's own."""
+    """A permission request that waits for people: of an agent, or of the hub itself."""
 
     prompt: PermissionPrompt
     shown_params: Raw | None = None
-    """The request with all that was judged in it, if it does not say that itself."""
+    """The request with everything that was judged in it, if it does not contain that itself."""
     future: asyncio.Future[PermissionChoice] | None = None
-    """What waits for the answer to a question of the hub's own."""
+    """The waiter for the answer to a question of the hub itself."""
     choice: PermissionChoice = PermissionChoice(option_id=None, by="cancel")
-    """The answer, which counts when it is stored."""
+    """The answer, which counts after it is stored."""
     is_answered: bool = False
-    """Whether a person's answer is being written down."""
+    """Whether a person's answer is being stored."""
 
     @property
     def rule(self) -> str:
-        """The rule by which people are asked, if one of a file says so."""
+        """The rule of a file by which people are asked, if there is one."""
         rule = self.prompt.decision.rule
         return "" if rule.startswith(BUILT_IN) else rule
 
 
 class HubJudge:
-    """One policy for all sessions of a hub; the project's and the user's stand behind it. The hub's file is
-    read when the hub starts and when it is told to: a mistake in it changes nothing until it is mended.
+    """One policy for all sessions of a hub, before those of the project and the user. The hub's file is read
+    at its start and on request: a mistake in it changes nothing until it is fixed.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class HubJudge:
         audit: AuditLog | None,
         on_line: Callable[[Act, AuditEntry], object],
     ) -> None:
-        """Raises `PolicyError` for a file that cannot be used."""
+        """Raises `PolicyError` for an invalid file."""
         self._hub = hub
         self._file = file
         self._rules = read_file(file) if file else None
@@ -117,31 +117,31 @@ class HubJudge:
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
 
     def turnstile(self, name: str) -> asyncio.Lock:
-        """Held while something in a session is judged, or made ready to be asked."""
+        """A lock during a judgement in a session, or the preparation of a question."""
         return self._judge.turnstile(name)
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
-        """Do something that may wait for a disk."""
+        """Run a function that may wait for a disk."""
         return await asyncio.get_running_loop().run_in_executor(self.threads, partial(work, *args, **options))
 
     async def aclose(self) -> None:
-        """Let lines be written that are on their way."""
+        """Wait until the open lines are written."""
         closing = asyncio.to_thread(self.threads.shutdown)
         try:
             await asyncio.wait_for(closing, CLOSE_SECONDS)
-        except TimeoutError:
+        except (TimeoutError, RuntimeError):  # of the second kind: no thread can be started
             log.warning("the audit log, or a policy, could not be reached: some decisions may have no line")
 
     def load(self, file: str) -> None:
-        """Read the hub's policy anew. Raises `PolicyError`, and then the old one holds."""
+        """Read the hub's policy again. Raises `PolicyError`; then the old one stays."""
         self._rules = read_file(file) if file else None
         self._file = file
 
     # What agents ask themselves.
 
     def decide(self, session: LiveSession, request: OpenRequest, calls: ToolCalls) -> Raw | OpenQuestion:
-        """The answer of the rules to a request for permission, or the question for people; either is in the
-        audit log then. `check_question` has read the request. Called in a thread.
+        """Return the rules' answer to a permission request, or the question for people, after writing either
+        to the audit log. `check_question` has read the request. Called in a thread.
         """
         permission = _permission(session, request)
         desk = self._desk(session, request, find_tool_call=calls.find_call)
@@ -155,12 +155,12 @@ class HubJudge:
         return OpenQuestion(prompt=prompt, shown_params=with_call(request.params, call, prompt.own))
 
     def prompt_of(self, session: LiveSession, request: OpenRequest) -> PermissionPrompt | None:
-        """The question for people, if it is a request for permission."""
+        """Return the question for people, if it is a permission request."""
         question = self._questions.get((session.id, request.sequence))
         return None if question is None else question.prompt
 
     def open(self, session: LiveSession, request: OpenRequest, question: OpenQuestion) -> None:
-        """People are about to hear of it."""
+        """Open a question before people see it."""
         self._questions[session.id, request.sequence] = question
 
     def on_tool_calls(self, session: LiveSession, call_ids: Set[str]) -> None:
@@ -196,8 +196,8 @@ class HubJudge:
     async def answer(
         self, session: LiveSession, request: OpenRequest, *, by: str, result: Raw | None
     ) -> bool:
-        """Write a person's answer down and keep it if it is for good, then let it take effect; whether it was
-        the first. If it cannot be written, the agent hears that nothing is permitted.
+        """Store a person's answer, remember it if it is for always, then apply it; return whether it was the
+        first. If storing fails, the agent gets a denial.
         """
         settle = partial(session.settle, request.sequence, outcome="answered", by=by)
         if request.method != PERMISSION:
@@ -229,7 +229,7 @@ class HubJudge:
         return settlement
 
     def on_end(self, session: LiveSession, request: OpenRequest, *, outcome: str, result: Raw | None) -> None:
-        """A question has ended, or is about to, without an answer of a person."""
+        """Handle the end of a question without a person's answer."""
         by: By = "deadline" if outcome == "expired" else "cancel"
         question = self._questions.get((session.id, request.sequence))
         if question is not None and question.future is None:
@@ -250,7 +250,7 @@ class HubJudge:
     # What agents want of lent files and terminals.
 
     async def guard(self, access: Access) -> None:
-        """Permit what the hub is about to do for an agent, or raise: a `Guard` of the hub's workspace."""
+        """Permit an action of the hub for an agent, or raise: a `Guard` of the hub's workspace."""
         request = lent_request.get()
         session = self._hub.sessions.get(access.session_id)
         if session is None:  # it was closed meanwhile
@@ -264,9 +264,8 @@ class HubJudge:
     def lent_question(
         self, session: LiveSession, request: OpenRequest
     ) -> tuple[PermissionService, JudgedQuestion] | None:
-        """The rules for files and terminals that a client provides: those that deny or ask. What no rule
-        names is left to the client, which has a person of its own. None if it is not an act. Called in a
-        thread.
+        """Return the rules for files and terminals of a client: those that deny or ask. Without a rule the
+        client decides, which has its own user. None if it is not an action. Called in a thread.
         """
         params = value_of(request.params)
         desk = self._desk(session, request, lender="the client", is_elsewhere=True, leaves_rest=True)
@@ -291,8 +290,8 @@ class HubJudge:
         return PermissionService(policy, asker=asker, judge=self._judge, threads=self.threads, **options)
 
     def policy_in(self, roots: Sequence[str]) -> Policy:
-        """The policy for these folders. Where a file of the project or the user cannot be used, the hub's own
-        rules deny what they deny, and people are asked about everything else.
+        """Return the policy for these folders. If a file of the project or the user is invalid, the hub's own
+        denials stay, and people are asked about everything else.
         """
         try:
             return load_policy(roots=roots, file=self._file or None, rules=self._rules)
@@ -341,7 +340,7 @@ class HubJudge:
         about: OpenRequest | None = None,
     ) -> PermissionChoice:
         """Ask in the session, and wait until the answer is stored. `about` is the agent's request that waits
-        for it, if one does: when that is settled, nobody needs an answer.
+        for it, if any: when that is settled, the answer is not needed any more.
         """
         future: asyncio.Future[PermissionChoice] = asyncio.get_running_loop().create_future()
         question = OpenQuestion(prompt=prompt, future=future)
@@ -356,13 +355,13 @@ class HubJudge:
             session.settle(own, outcome="cancelled", by="hub")  # if nobody waits for it any more
 
     def on_settled(self, session: LiveSession, request: OpenRequest) -> None:
-        """Apply a decision that is stored."""
+        """Apply a stored decision."""
         question = self._questions.pop((session.id, request.sequence), None)
         if question is not None and question.future is not None and not question.future.done():
             question.future.set_result(question.choice)
 
     def end_turn(self, session: LiveSession) -> None:
-        """End permissions for one act with the turn, also for children that work in it."""
+        """End permissions for one action with the turn, also for its children."""
         sessions = self._hub.sessions
         self._judge.grants.forget(lambda name: name not in sessions or sessions[name].root is session)
 
@@ -382,9 +381,7 @@ def _permission(session: LiveSession, request: OpenRequest) -> v1.RequestPermiss
 
 
 def with_call(params: Raw, call: v1.ToolCallUpdate, own: v1.PermissionOption | None) -> Raw:
-    """A request whose tool call is this one, with an option of ours, for clients that show nothing but the
-    request.
-    """
+    """Return a request with this tool call and an option of ours, for clients that show only the request."""
     members = object_of(params)
     said = {name: raw for name, raw in object_of(write(call)).items() if bytes(raw) not in EMPTY}
     tool_call = {**object_of(members.get("toolCall")), **said}
@@ -393,14 +390,14 @@ def with_call(params: Raw, call: v1.ToolCallUpdate, own: v1.PermissionOption | N
 
 
 def call_id_of(request: OpenRequest) -> str | None:
-    """The id of the tool call in a permission request."""
+    """Return the id of the tool call in a permission request."""
     call = object_of(object_of(request.params).get("toolCall")) if request.method == PERMISSION else {}
     name = value_of(call.get("toolCallId"))
     return name if isinstance(name, str) else None
 
 
 def about_of(request: OpenRequest) -> int:
-    """The request of the agent that a question of the hub's own is about."""
+    """Return the agent's request that a question of the hub is about."""
     meta = value_of(object_of(request.params).get("_meta"), {})
     return int(meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0")
 
@@ -434,7 +431,7 @@ def _each_once(pairs: list[tuple[str, object]]) -> None:
 
 
 def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
-    """The answer to a request that nobody answers."""
+    """Return the answer to a request without an answer from people."""
     if request.method != PERMISSION:
         return encode_json({"action": "cancel" if cancel else "decline"})
     if not cancel:
@@ -449,7 +446,7 @@ def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
 
 
 def option_in(result: Raw | None) -> str | None:
-    """The id of the option that an answer selects."""
+    """Return the id of the option that an answer selects."""
     outcome = value_of(object_of(result).get("outcome"))
     option = outcome.get("optionId") if isinstance(outcome, dict) else None
     return option if isinstance(option, str) else None

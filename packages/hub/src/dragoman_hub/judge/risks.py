@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 
 
 def proposal_of(prompt: PermissionPrompt, *, most: int = LARGEST) -> Proposal:
-    """The requested act, as the reviewer describes it. Which lines are new is looked for in up to `most`
-    characters: in a large change that takes too long for a loop.
+    """Return the requested action as the reviewer describes it. New lines are searched in up to `most`
+    characters: in a large change that would block the loop too long.
     """
     script = prompt.act.script
     return make_proposal(
@@ -51,8 +51,8 @@ def proposal_of(prompt: PermissionPrompt, *, most: int = LARGEST) -> Proposal:
 
 
 class RiskAssessor:
-    """One for a hub, with one worker for what is large. `on_late` hears of what was found after the request
-    was shown.
+    """The assessor of a hub, with one worker for large requests. `on_late` gets risks that were found after
+    the request was shown.
     """
 
     def __init__(self, hub: EngineHub, *, on_late: Callable[[LiveSession, OpenRequest], None]) -> None:
@@ -66,14 +66,14 @@ class RiskAssessor:
             await self._assessor.aclose()
 
     def warm_up(self) -> None:
-        """A client has come, so something will be asked: the rules are loaded beside the loop."""
+        """Load the rules in the background when a client has come: a question will follow."""
         if not (self._is_warming or is_warm()):
             self._is_warming = True
             self._hub.owner.start(asyncio.to_thread(warm))
 
     def look(self, prompt: PermissionPrompt) -> dict[str, Raw] | None:
-        """The risks that are known before clients get a request; None if `look_longer` is to be called then.
-        Called in a thread.
+        """Return the risks before clients get a request; None if `look_longer` must be called then. Called in
+        a thread.
         """
         try:
             proposal = proposal_of(prompt, most=AT_ONCE)
@@ -84,7 +84,7 @@ class RiskAssessor:
         return {name: Raw(encode_json(value)) for name, value in _members(judgement).items()} or None
 
     async def look_longer(self, session: LiveSession, request: OpenRequest, prompt: PermissionPrompt) -> None:
-        """While people already see it."""
+        """Search for risks while people already see the request."""
         try:
             judgement = await self._judge(prompt)
         except Exception:  # as above; people see that nothing was judged

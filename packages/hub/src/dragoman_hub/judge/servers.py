@@ -34,11 +34,11 @@ ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
 """The key under which the journal lists them; it is longer than a client's may be."""
 
 TITLE: Final = "A new session"
-"""What a session is called that is there for a question alone."""
+"""The title of a session that exists only for a question."""
 
 OPTIONS: Final = tuple(option for option in LENT_OPTIONS if option.kind != "allow_always")
-"""What a person may answer about an MCP server. There is no rule for good: whoever wrote one that asks wants
-to be asked.
+"""The options for an MCP server. None is for always: a rule that asks means that the user
+wants to be asked.
 """
 
 
@@ -51,7 +51,7 @@ async def permit_servers(
     cwd: str,
     session: LiveSession | None = None,
 ) -> None:
-    """Raise the answer to a request that names an MCP server which is not permitted."""
+    """Raise the error for a request with an MCP server that is not permitted."""
     servers = value_of(params.get("mcpServers"))
     asker = partial(_ask, hub, judge, session)
     options: Any = {"agent": agent, "roots": [cwd], "is_elsewhere": True, "lent_options": OPTIONS}
@@ -99,8 +99,8 @@ def _params(act: Act, session_id: str) -> bytes:
 
 @asynccontextmanager
 async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterator[LiveSession]:
-    """A session for asking people about a session that does not exist yet. It has no agent, and is deleted
-    when the question is over.
+    """Create a session for asking people about a session that does not exist yet. It has no agent, and is
+    deleted after the question.
     """
     session_id = f"{ASKING}{uuid.uuid4()}"
     session = LiveSession(hub, new_state(session_id), listed_state="waiting")

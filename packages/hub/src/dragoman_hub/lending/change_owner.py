@@ -54,7 +54,7 @@ def _cover_secrets(diff: str, *, name: str) -> str:
 
 
 def count_lines(changes: Sequence[FileChange]) -> dict[str, int]:
-    """How many files these are, and how many lines were added to them and removed."""
+    """Return how many files there are, and how many lines were added and removed."""
     lines = [line for change in changes for hunk in _hunks(change.diff or "") for line in _lines(hunk)]
     return {
         "files": len(changes),

@@ -19,20 +19,18 @@ class FarSide(Struct, frozen=True, kw_only=True):
     """The remote location of a session's folders, and how to send requests about them."""
 
     place: str
-    """As the configuration has it: `ssh:HOST`, `docker:NAME`."""
+    """The place in the configuration: `ssh:HOST`, `docker:NAME`."""
     session_id: str
-    """What the session is called there."""
+    """The session's id there."""
     call: CallMethod
 
     async def look(self) -> FarLook:
-        """Before a turn."""
+        """Take a snapshot before a turn."""
         return FarLook(await look_there(self.call, self.session_id))
 
 
 class FarChanges:
-    """`TurnChangeSet` of another machine: the changes that it reported, and those that it can still
-    put back.
-    """
+    """`TurnChangeSet` of another machine: its reported changes, and those that it can still revert."""
 
     def __init__(self, there: RemoteChanges, files: Sequence[FileChange]) -> None:
         self.files = files
@@ -42,7 +40,7 @@ class FarChanges:
 
 
 class FarLook:
-    """One snapshot, or, if it was retaken, its differences. Nothing of it is on this machine's disk."""
+    """One snapshot, or, if it was retaken, its differences. None of it is on this machine's disk."""
 
     growth = 0
     is_closed = False
@@ -54,24 +52,26 @@ class FarLook:
         self._files = {} if found is None else {change.path: change for change in found.files}
 
     async def retake(self) -> FarLook:
-        """After a turn."""
+        """Take a snapshot after a turn."""
         return FarLook(self._there, await self._there.compare())
 
     def share(self) -> FarLook:
-        """The same look for another turn; each session has its own there, so that nobody needs it."""
+        """Return the same snapshot for another turn; not needed here, because each session
+        has its own there.
+        """
         return FarLook(self._there, self._found)
 
     async def compare(self, later: FarLook | None = None) -> FarChanges:
-        """The changes since then, until now or until a repeated look."""
+        """Return the changes since then, until now or until a repeated snapshot."""
         later = later or await self.retake()
         assert later._found is not None
         return FarChanges(later._found, list(later._files.values()))
 
     def adopt(self, path: str, later: FarLook) -> None:
-        """From now on one file counts as it was when `later` was taken."""
+        """Use a file's state in `later` as the new base."""
         self._files.pop(path, None)
         if path in later._files:
             self._files[path] = later._files[path]
 
     async def aclose(self) -> None:
-        """The other side keeps its look until the next one, or until the session ends."""
+        """Do nothing: the other side keeps its snapshot until the next one, or until the session ends."""

@@ -12,20 +12,20 @@ from dragoman.text.fuzzy import fuzzy_search
 from dragoman_hub.gate.admission import Grant
 
 MOST = 50
-"""Folders in one answer: more than anybody reads."""
+"""The most folders in one answer."""
 
 LOOKED_AT = 5_000
-"""Entries of one folder: a mail spool must not cost seconds at every key."""
+"""The most entries of one folder to read: a mail spool must not cost seconds at every key."""
 
 FILES_LOOKED_AT = 20_000
-"""Files that are looked at for a pattern; a folder with more is searched by its agent."""
+"""The most files to search for a pattern; a folder with more is searched by its agent."""
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "target", "dist", "build", "venv"})
 
 
 def complete_folder(path: str, *, grant: Grant) -> dict[str, object]:
-    """`{"path": …, "exists": …, "folders": […], "repositories": […]}` for what was typed; in `path`, `~` is
-    resolved. `repositories` are those of the folders, and of the path and what it lies in, that git knows.
+    """Return `{"path": …, "exists": …, "folders": […], "repositories": […]}` for typed text; in `path`, `~`
+    is resolved. `repositories` are those of the folders, and of the path and its parents, that git knows.
     """
     full_path = os.path.expanduser(path)
     if not os.path.isabs(full_path) or "\0" in full_path:
@@ -71,7 +71,7 @@ def _folders(parent: str, start: str) -> list[str]:
 
 
 def find_files(folder: str, pattern: str, limit: int) -> list[str]:
-    """Files whose path has the letters of the pattern in their order, the closest first."""
+    """Return files whose path has the pattern's letters in order, the closest first."""
     paths: list[str] = []
     for at, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in SKIPPED)

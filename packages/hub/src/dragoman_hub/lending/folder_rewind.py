@@ -32,14 +32,14 @@ from dragoman_local.workspace.tree_store import TreeStore
 
 
 class HubRewind:
-    """The way back in the folders of one hub."""
+    """Rewinds in the folders of one hub."""
 
     def __init__(self, changes: TurnChanges) -> None:
         self._changes = changes
         self._lock = asyncio.Lock()
 
     async def places(self, session_id: str, *, key: str, number: int | None) -> tuple[int, Places]:
-        """The number of a turn, and its folders. Raises the answer to a turn that is not remembered."""
+        """Return the number of a turn, and its folders. Raises the error for a turn that is not stored."""
         await self._changes.turn_done(session_id)
         turn, places = await asyncio.to_thread(
             session_places, self._store(), session_id, key=key, number=number
@@ -49,14 +49,14 @@ class HubRewind:
         return turn, places
 
     async def last(self, folders: Sequence[str]) -> Places:
-        """Where the last rewind of these folders began. Raises the answer to there being none."""
+        """Return where the last rewind of these folders began. Raises the error if there is none."""
         places = await asyncio.to_thread(undo_places, self._store(), folders)
         if not places:
             raise invalid_request(NOTHING_TO_UNDO)
         return places
 
     async def preview(self, cwd: str, turn: int, places: Places) -> dict[str, Any]:
-        """The changes that a rewind would make, and whose work they are."""
+        """Return the changes of a rewind, and their authors."""
         async with self._planned(cwd, places) as rewind:
             return await rewind.preview(turn)
 
@@ -70,7 +70,7 @@ class HubRewind:
         identity: str | None = None,
         also: Collection[str] = (),
     ) -> RewindDone:
-        """Put files back, or forth without an `identity`: see `FolderRewind.carry_out`."""
+        """Restore files, or undo that without an `identity`: see `FolderRewind.carry_out`."""
         async with self._planned(cwd, places) as rewind:
             done = await rewind.carry_out(
                 session_id, turn=turn, stream=session_id, identity=identity, also=also
@@ -79,14 +79,16 @@ class HubRewind:
         return done
 
     async def fork_plan(self, session_id: str, turn: int, places: Places) -> ForkPlan:
-        """A folder with the files as they were before a turn. Raises the answer to why there is none."""
+        """Return a plan for a folder with the files before a turn. Raises the error with the reason if that
+        is impossible.
+        """
         root, look = places[0]
         name = fork_name(session_id, turn - 1)
         with _refusing():
             return await asyncio.to_thread(plan_fork, self._store(), root, look, name=name)
 
     async def fork(self, plan: ForkPlan) -> None:
-        """Make it. Raises the answer to why it can't be made."""
+        """Create the folder. Raises the error with the reason if that is impossible."""
         with _refusing():
             await fork_folder(self._store(), plan)
 

@@ -86,18 +86,18 @@ class FolderTurn:
 
     @property
     def folder(self) -> str:
-        """Its folder, as people and logs see it."""
+        """Its folder for people and logs."""
         return f"{self.place}:{self.cwd}" if self.place else self.cwd
 
     async def looks_done(self) -> None:
-        """Until no look for it is under way."""
+        """Wait until all its snapshots are complete."""
         for look in (self.opening, self.finishing):
             if look is not None and not look.done():
                 await asyncio.wait([look])
 
     async def aclose(self) -> None:
-        """Nobody asks about this turn any more. Those that ran beside it may still ask which files it named;
-        it holds on to no other turn, or each would keep those before it, back to the first.
+        """Forget this turn. Turns that ran at the same time may still need its named files; it keeps no other
+        turn, or each would keep all earlier ones.
         """
         if self.timer is not None:
             self.timer.cancel()
@@ -109,8 +109,8 @@ class FolderTurn:
 
 
 async def real_folders(place: str, folders: Sequence[str]) -> list[str]:
-    """Without links. Where they lead on another machine, nobody here knows. Turns that begin at the same time
-    in one folder share the look at it.
+    """Resolve links. Links on another machine can't be resolved here. Turns that begin at the same time in
+    one folder share a snapshot.
     """
     folders = list(filter(os.path.isabs, folders))
     if not place:

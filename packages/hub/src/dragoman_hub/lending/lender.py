@@ -1,5 +1,5 @@
 """Files and terminals for agents whose client has none: those of the hub, limited to the session's folders
-and to what a guard permits.
+and to a guard's permissions.
 
 Nothing is begun before there is room for its answer (`SessionBounds.answers`); the answer counts until the
 agent's pipe has taken it. While people are asked, no room is held.
@@ -41,20 +41,20 @@ log = logging.getLogger(__name__)
 
 RELEASED = 64
 SHOWN = 64 * 1024
-"""Terminals whose last output is kept when they are gone, and how many characters of each."""
+"""Ended terminals whose last output is kept, and the characters of each."""
 
 lent_request: ContextVar[OpenRequest] = ContextVar("lent_request")
-"""The request that is being answered, for the guard of the workspace."""
+"""The current request, for the guard of the workspace."""
 
 AT_ONCE = frozenset({"terminal/wait_for_exit", "terminal/kill", "terminal/release"})
-"""What waits for no room: its answer is small, and it lasts for hours or ends something."""
+"""Methods that need no room: their answers are small, and they wait for hours or end something."""
 
 READS = frozenset({"fs/read_text_file", "_dragoman/fs/read_range"})
-"""Whose answers are as large as a file, or as what is wanted of it."""
+"""Methods whose answers are as large as a file, or as its requested part."""
 
 
 class LentWork:
-    """One request while the hub carries it out: the bytes held for it and for its answer."""
+    """One running request: the bytes reserved for it and for its answer."""
 
     def __init__(self, session: LiveSession, request: OpenRequest) -> None:
         self._session = session
@@ -63,7 +63,7 @@ class LentWork:
         self._answer: HeldBytes | None = None
 
     async def take_room(self) -> bool:
-        """Wait until the answer has room; whether anybody still waits for it then."""
+        """Wait until there is room for the answer; return whether it is still needed then."""
         method = self._request.method
         if method in AT_ONCE:
             return True
@@ -78,7 +78,7 @@ class LentWork:
 
     @asynccontextmanager
     async def without_room(self) -> AsyncIterator[None]:
-        """Others of the agent have the room meanwhile."""
+        """Give its room to other requests of the agent for a while."""
         size = 0 if self._answer is None else self._answer.size
         self.release()
         yield
@@ -93,12 +93,12 @@ class LentWork:
 
 
 lent_work: ContextVar[LentWork] = ContextVar("lent_work")
-"""The work that the current task does, for whoever has to wait for people in the middle of it."""
+"""The work of the current task, for code that must wait for people in between."""
 
 
 @asynccontextmanager
 async def waiting_for_people() -> AsyncIterator[None]:
-    """Around a wait for people: requests that wait for a person take no room."""
+    """Wrap a wait for people: a request that waits for a person takes no room."""
     work = lent_work.get(None)
     if work is None:
         yield
@@ -139,7 +139,7 @@ class HubLender:
         *,
         on_terminal: Callable[[tuple[str, str]], None],
     ) -> None:
-        """Do what the agent asks for, and settle its request; `on_terminal` hears of new terminals."""
+        """Do the agent's request, and settle it; `on_terminal` gets new terminals."""
         lent_request.set(request)  # these hold for the task that this runs in
         lent_work.set(work)
         try:
@@ -185,7 +185,7 @@ class HubLender:
         return Raw(await self._handlers.answer(request.method, request.params))
 
     def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
-        """The output of a terminal of the hub, also after its release; None if it is not known."""
+        """Return the output of a terminal of the hub, even after its release; None if it is unknown."""
         released_output = self._released_terminals.get((session_id, terminal_id))
         if released_output is not None:
             return released_output
@@ -232,7 +232,7 @@ class HubLender:
         await self._workspace.aclose()
 
     def erase(self, session_id: str) -> None:
-        """Nothing is to be left of the session."""
+        """Erase everything about the session."""
         for key in [key for key in self._released_terminals if key[0] == session_id]:
             del self._released_terminals[key]
 

@@ -12,10 +12,10 @@ from dragoman.decoders import decode_json
 from dragoman_hub.session.frames import value_of
 
 PATHS = 10_000
-"""Files that one turn names; more than that are not told apart."""
+"""The most files that one turn names; above it, they are not distinguished."""
 
 WRITING = frozenset({"edit", "delete", "move"})
-"""Kinds of tool calls whose locations are files that they change."""
+"""Kinds of tool calls that change the files at their locations."""
 
 
 class _Part(Struct):
@@ -36,7 +36,7 @@ class NamedFiles:
         self._count = 0
 
     def see_tool_call(self, update: dict[str, Raw]) -> None:
-        """Note the files that a tool call changes. One that failed has changed none."""
+        """Note the files that a tool call changes. A failed call has changed none."""
         call = value_of(update.get("toolCallId"))
         if not isinstance(call, str) or self._count >= PATHS:
             return
@@ -53,13 +53,13 @@ class NamedFiles:
             self.name(path, call=call)
 
     def name(self, path: str, *, call: str = "") -> None:
-        """The turn's agent writes to this file."""
+        """Note that the turn's agent writes to this file."""
         if path and "\0" not in path:
             self._count += 1
             self._paths.setdefault(call, set()).add(path)
 
     def paths(self, names: Collection[str]) -> set[str]:
-        """The files with these names, as they are found on disk. Looks at the disk, in any thread."""
+        """Return the files with these names on the disk. Reads the disk, in any thread."""
         every_path = [path for paths in list(self._paths.values()) for path in list(paths)]
         return {
             self._locate(path) for path in every_path if os.path.basename(os.path.normpath(path)) in names
@@ -72,7 +72,7 @@ class NamedFiles:
 
 
 def real_folder(place: str, folder: str) -> str:
-    """Without links. Where they lead on another machine, nobody here knows. Looks at the disk."""
+    """Resolve links. Links on another machine can't be resolved here. Reads the disk."""
     return os.path.normpath(folder) if place else os.path.realpath(folder)
 
 

@@ -10,7 +10,7 @@ from dragoman_local.workspace.snapshot_entries import TurnStart
 
 FIRST_PAUSE = 30.0
 LONGEST_PAUSE = 3600.0
-"""Seconds without a look after one that took too long; each further one doubles them."""
+"""The longest pause in seconds after a snapshot that took too long; each further one doubles the pause."""
 
 
 class LookFailed(DragomanError):
@@ -18,7 +18,7 @@ class LookFailed(DragomanError):
 
 
 class LookPause:
-    """No look at a folder until a moment."""
+    """No snapshots of a folder until a certain time."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -46,32 +46,32 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 3.0
-"""A turn waits so long for a look at its folder."""
+"""The seconds that a turn waits for a snapshot of its folder."""
 
 PROMPT_SECONDS = 0.025
-"""A prompt that waits for a look asks so often how large the folder is."""
+"""The seconds between two checks of the folder's size while a prompt waits for a snapshot."""
 
 MANY_FILES = 500
-"""From here on a folder has many files, and the prompt does not wait for the look. Fewer take no time."""
+"""The number of files from which on the prompt does not wait for the snapshot. Fewer take no time."""
 
 CLOSE_SECONDS = 1.0
-"""How long looks and removals may take when the hub ends; the next one removes the rest."""
+"""The seconds for snapshots and removals when the hub ends; the next hub removes the rest."""
 
 KEPT_SECONDS = 1800.0
-"""Seconds without a question after which the snapshots of a turn that has ended are given back."""
+"""The seconds without a question after which the snapshots of an ended turn are freed."""
 
 MOST = 256
-"""Sessions whose last turn is known; above that, the oldest turns that have ended are forgotten."""
+"""The most sessions whose last turn is known; above it, the oldest ended turns are forgotten."""
 
 GROWTH = 64 * 1024 * 1024
-"""Bytes that shared contents may grow by before a fresh snapshot is taken without what nobody needs."""
+"""The bytes by which shared contents may grow before a fresh snapshot without unneeded files is taken."""
 
 PAUSES = 1000
-"""Folders whose looks are paused; more than that, and all are forgotten."""
+"""The most folders with paused snapshots; above it, all are forgotten."""
 
 
 class TurnChanges:
-    """Everything here is lost with the hub, without harm. `keep_seconds` is `KEPT_SECONDS` but for tests."""
+    """The turns' changes, lost with the hub without harm. Only tests set `keep_seconds`."""
 
     def __init__(
         self,
@@ -99,12 +99,12 @@ class TurnChanges:
 
     @property
     def store(self) -> TreeStore | None:
-        """Where turns are remembered; None if they are not."""
+        """The store of turns; None if turns are not stored."""
         return self._recorder.store
 
     @property
     def is_lasting(self) -> bool:
-        """Whether turns are remembered."""
+        """Whether turns are stored."""
         return self._is_enabled and self.store is not None
 
     async def open(self) -> None:
@@ -125,8 +125,8 @@ class TurnChanges:
     async def begin(
         self, session_id: str, key: str, folders: Sequence[str], *, agent: str = "", params: bytes = b""
     ) -> str:
-        """Look at the first of the session's folders before the agent touches it; `params` is its prompt.
-        What the agent must be told with it: that files were put back since its last turn.
+        """Take a snapshot of the session's first folder before the agent uses it; `params` is its prompt.
+        Returns the note for the agent: files that were restored since its last turn.
         """
         if not self._is_enabled:
             return ""
@@ -170,7 +170,7 @@ class TurnChanges:
             self._looked_turns.setdefault(turn.cwd, {})[turn] = None
 
     def end(self, session_id: str, key: str) -> None:
-        """The turn has ended: look again, while others may still write."""
+        """Note the end of the turn: take another snapshot, while others may still write."""
         turn = self._turns.get(session_id)
         if turn is not None and turn.key == key and turn.is_running and turn.finishing is None:
             assert self._owner is not None
@@ -210,13 +210,13 @@ class TurnChanges:
         self._leave(turn)
 
     async def erase(self, sessions: Sequence[str]) -> None:
-        """Nothing is to be left of these sessions."""
+        """Erase everything about these sessions."""
         for session_id in sessions:
             self.forget(session_id)
         await self._recorder.erase(sessions)
 
     def forget(self, session_id: str) -> None:
-        """The session is closed, deleted, or another node's."""
+        """Forget a session that is closed, deleted, or another node's."""
         turn = self._turns.pop(session_id, None)
         self._ended_turns.pop(session_id, None)
         if turn is not None and self._owner is not None:
@@ -224,25 +224,25 @@ class TurnChanges:
             self._owner.start(self._close(turn))
 
     def forget_ended(self, folders: Set[str]) -> None:
-        """Files of these folders were put back: what turns that have ended did to them is no change now."""
+        """Forget the ended turns' changes in these folders, because files were restored."""
         for turn in [turn for turn in self._turns.values() if not turn.is_running]:
             if not folders.isdisjoint({turn.cwd, turn.folders[0]}):
                 self.forget(turn.session)
 
     async def turn_done(self, session_id: str) -> None:
-        """Until the last turn of a session is remembered, if it has ended."""
+        """Wait until the last turn of a session is stored, if it has ended."""
         turn = self._turns.get(session_id)
         if turn is not None and turn.finishing is not None:
             await asyncio.wait([turn.finishing])
 
     async def looks_done(self, cwd: str, folders: Sequence[str]) -> None:
-        """Until the looks after turns that have ended in these folders are done."""
+        """Wait until the snapshots after ended turns in these folders are complete."""
         tasks = self._overlap.finishing_near("", [cwd, *folders])
         if tasks:
             await asyncio.wait(tasks)
 
     def folder_lock(self, cwd: str) -> asyncio.Lock:
-        """A lock for looks at a folder before and after turns."""
+        """Return a lock for snapshots of a folder before and after turns."""
         return self._folder_locks.setdefault(cwd, asyncio.Lock())
 
     async def _close(self, turn: FolderTurn) -> None:
@@ -398,7 +398,7 @@ class TurnChanges:
                     turn.named.see_tool_call(update)
 
     def on_write(self, session_id: str, params: Raw) -> None:
-        """A client or the hub has written a file for the session's agent."""
+        """Note that a client or the hub has written a file for the session's agent."""
         turn = self._turns.get(session_id)
         if turn is not None and turn.is_running:
             path = value_of(object_of(params).get("path"))
@@ -407,7 +407,7 @@ class TurnChanges:
     # Questions.
 
     async def changes(self, session_id: str) -> dict[str, Any]:
-        """Changes of the turn, changes by others or by unknown programs, and notes on unknown files."""
+        """Return the turn's changes, those by others or unknown programs, and notes on unknown files."""
         turn = self._turns.get(session_id)
         if turn is None:
             return {"files": [], "others": [], "notes": []}
@@ -420,7 +420,7 @@ class TurnChanges:
         }
 
     async def tally(self, session_id: str) -> dict[str, int] | None:
-        """How many files of its own the last turn changed, and how many lines; None if nothing is known."""
+        """Return how many files and lines the last turn changed; None if unknown."""
         turn = self._turns.get(session_id)
         if turn is None or turn.is_running:
             return None
@@ -449,7 +449,7 @@ class TurnChanges:
             raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: {error}") from None
 
     async def own_paths(self, session_id: str) -> list[str]:
-        """The files that the last turn is known to have changed; none if nothing is known."""
+        """Return the files that the last turn surely changed; none if unknown."""
         turn = self._turns.get(session_id)
         if turn is None:
             return []

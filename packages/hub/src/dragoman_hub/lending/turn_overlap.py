@@ -95,7 +95,7 @@ class TurnStay:
         return not self._met_somebody
 
     def others(self) -> list[NamedFiles]:
-        """Which files the agents of turns nearby name that ran at the same time."""
+        """Return the files that agents of simultaneous turns nearby name."""
         stays = itertools.chain(
             *(group.running for group in self._near), *(_stays_from(chain) for chain in self._chains)
         )
@@ -104,7 +104,7 @@ class TurnStay:
         return [stay.named for stay in met]
 
     def forget_others(self) -> None:
-        """Nobody asks it any more. Others may still ask which files it named."""
+        """Forget the other turns. They may still need this turn's named files."""
         self._near, self._chains = [], []
 
 
@@ -115,8 +115,8 @@ def _stays_from(link: _Link | None) -> Iterator[TurnStay]:
 
 
 class TurnOverlap:
-    """The turns that are under way, by folder. Folders are absolute paths without links; those on another
-    machine have its name as their `place`.
+    """The running turns, by folder. Folders are absolute paths without links; those on another machine have
+    its name as their `place`.
     """
 
     def __init__(self) -> None:
@@ -124,11 +124,11 @@ class TurnOverlap:
         self._numbers = itertools.count(1)
 
     def __len__(self) -> int:
-        """Folders in which, or below which, a turn is under way."""
+        """Return the number of folders in which, or below which, a turn runs."""
         return len(self._folders)
 
     def enter(self, place: str, folders: Iterable[str], named: NamedFiles) -> TurnStay:
-        """A turn begins."""
+        """Note the start of a turn."""
         own, around = _with_parents(place, tuple(folders))
         found = {key: self._folders.setdefault(key, _Folder()) for key in (*own, *around)}
         stay = TurnStay(
@@ -143,19 +143,19 @@ class TurnOverlap:
         return stay
 
     def finish(self, stay: TurnStay, look: asyncio.Task[None]) -> None:
-        """Its agent is done, and this is the look after it."""
+        """Note that its agent is done, and that this is the snapshot after it."""
         for group in stay.entered:
             group.finishing[stay] = look
 
     def finishing_near(self, place: str, folders: Iterable[str]) -> set[asyncio.Task[None]]:
-        """The looks that are under way after turns nearby."""
+        """Return the current snapshots after turns nearby."""
         own, around = _with_parents(place, tuple(folders))
         groups = [folder.here for key in (*own, *around) if (folder := self._folders.get(key))]
         groups += [folder.below for key in own if (folder := self._folders.get(key))]
         return {look for group in groups for look in group.finishing.values()}
 
     def leave(self, stay: TurnStay) -> None:
-        """Note that the turn has ended. Saying so twice is fine."""
+        """Note that the turn has ended. A second call has no effect."""
         if stay.end is not None:
             return
         _ = stay.was_alone  # whoever begins from here on is not met

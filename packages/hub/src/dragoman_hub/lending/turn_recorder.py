@@ -25,7 +25,7 @@ from dragoman_local.workspace.snapshots import Snapshot
 from dragoman_local.workspace.tree_store import StaleLook, TreeStore
 
 LONGEST_PROMPT = 65_536
-"""Characters of a prompt's text that the store gets: it looks for secrets in them, and keeps a few."""
+"""The most characters of a prompt's text for the store, which searches them for secrets and keeps a few."""
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class _Work(Struct):
 
 
 class TurnRecorder:
-    """All turns of one hub."""
+    """Records all turns of one hub."""
 
     def __init__(self, store: TreeStore | None) -> None:
         self.store = store
@@ -49,7 +49,7 @@ class TurnRecorder:
         self._writing = threading.Lock()
 
     async def open(self) -> None:
-        """A store that cannot be read is left alone: turns are looked at without it."""
+        """Open the store. An unreadable one is left unchanged: snapshots are taken without it."""
         try:
             if self.store is not None:
                 await asyncio.to_thread(self.store.roots)
@@ -76,12 +76,12 @@ class TurnRecorder:
         turn.params = b""
 
     async def end(self, turn: FolderTurn) -> None:
-        """The turn runs no more, although nobody has looked."""
+        """Note the end of the turn, without a snapshot after it."""
         if self.store is not None and turn.far_side is None:
             await asyncio.to_thread(self._write, [turn], None, "end")
 
     def record(self, look: SharedLook, snapshot: Snapshot) -> None:
-        """In the thread that has looked: the turns that wait for this begin with it, or end."""
+        """Store a snapshot: waiting turns begin with it, or end. Called in the thread of the snapshot."""
         look.is_taken = True
         if self.store is not None:
             self._write(list(look.turns), snapshot, "end" if look.bases else "begin")

@@ -20,31 +20,33 @@ from dragoman_local.journal.contract import Entry
 from dragoman_local.journal.entry_runs import EntryBatch, runs_of_entries, size_of
 
 PATIENCE = 20.0
-"""An election takes up to nine seconds, and a server that was lost has to be noticed first."""
+"""The seconds for a retry: an election takes up to nine, and a lost server must be detected first."""
 
 LEAST_PATIENCE = 5.0
-"""Even what has waited long behind others is tried for so long."""
+"""The least seconds of tries, even after a long wait behind other records."""
 
 RECORD_BYTES = 256 * 1024
 RECORD_ENTRIES = 2_000
-"""Beyond these no further append joins a record; one that is larger by itself is a record by itself."""
+"""The most entries in a joined record; a larger append is a record by itself."""
 
 AT_ONCE = 64
-"""Records under way. More would not be stored sooner, and what waits meanwhile shares the next record."""
+"""The most records in transit. More would not be stored sooner, and waiting entries share the next record."""
 
 RECORDS_PER_SECOND = 2_500
-"""What one process sends for long. A record costs the same whether it holds one entry or a hundred, so that
-with more of them the loop would do nothing else; what waits for its turn shares the next record.
+"""The records per second of one process over a long time. A record costs the same with one entry or a
+hundred, so more of them would fill the loop; waiting entries share the next record.
 """
 
 BURST = 100
-"""Records that are sent without waiting for a turn, after a rest."""
+"""The records that are sent without waiting after a pause."""
 
 TICK_SECONDS = 0.01
-"""Turns come together: records of one moment are written and acknowledged with few calls of the system."""
+"""The seconds of a step: records of one moment are written and acknowledged with few system calls."""
 
 QUEUED_BYTES = 64 * 1024 * 1024
-"""What may wait to be stored; whoever brings more waits. It bridges an outage of some seconds."""
+"""The most bytes that may wait to be stored; a caller with more waits. They bridge an
+outage of some seconds.
+"""
 
 
 class _Item:
@@ -81,7 +83,7 @@ class _AppendLane:
 
 class AppendQueue:
     """All lanes of a journal. `ensure_stream` writes the name of a new stream, `on_stored` gets every new
-    end, and `floor` says where a stream ended whose records are all gone.
+    end, and `floor` returns the end of a stream whose records are all deleted.
     """
 
     def __init__(
@@ -133,12 +135,12 @@ class AppendQueue:
             self._wake_waiters()
 
     async def wait_until_idle(self, token: str) -> None:
-        """Returns when nothing waits to be appended to a stream."""
+        """Wait until no entry waits to be appended to a stream."""
         while (lane := self._lanes.get(token)) is not None and lane.task is not None:
             await asyncio.wait([lane.task])
 
     async def aclose(self) -> None:
-        """Finish what was asked for; nothing new is taken."""
+        """Finish the waiting appends; accept no new ones."""
         self._is_closed = True
         self._wake_waiters()
         while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:

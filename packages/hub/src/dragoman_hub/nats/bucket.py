@@ -37,14 +37,14 @@ class Bucket:
         self.root = f"$KV.{bucket}."
 
     async def write(self, key: str, value: bytes, *, revision: int, within: float) -> int:
-        """The new revision; `RevisionMoved` if the key does not stand under `revision`, 0 being nothing at
-        all.
+        """Write a value; return the new revision. Raises `RevisionMoved` if the key's revision is not
+        `revision`; 0 means no value.
         """
         return await self._write(key, value, {}, revision, within)
 
     async def create(self, key: str, value: bytes, *, within: float) -> int:
-        """The first revision; `RevisionMoved` if the key holds something. A key that was deleted holds
-        nothing.
+        """Create a value; return the first revision. Raises `RevisionMoved` if the key has a value. A deleted
+        key has none.
         """
         try:
             return await self._write(key, value, {}, 0, within)
@@ -54,12 +54,14 @@ class Bucket:
             return await self._write(key, value, {}, error.message.seq, within)
 
     async def remove(self, key: str, *, revision: int, within: float) -> int:
-        """Leave a mark that it was there, which goes after a while; returns the revision of the mark."""
+        """Delete a value and leave a mark, which disappears after a while; return the
+        revision of the mark.
+        """
         marks = {OPERATION: "DEL", "Nats-TTL": f"{MARKER_SECONDS}s"}
         return await self._write(key, b"", marks, revision, within)
 
     async def last(self, key: str, *, within: float | None = None) -> StoredMessage | None:
-        """The last written value, a mark included."""
+        """Return the last written value, or its mark."""
         return await self._jetstream.last(self.stream, self.root + key, patience=within)
 
     async def get(self, key: str, *, within: float | None = None) -> RegisterValue | None:

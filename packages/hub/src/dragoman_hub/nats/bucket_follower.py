@@ -22,10 +22,12 @@ from dragoman_local.journal.shared_state import OnValueChange, RegisterValue
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
-"""Between two looks when nobody gave a hint."""
+"""The seconds between two reads without a hint."""
 
 HINT_PAUSES = (0.004, 0.02, 0.1, 0.4)
-"""A hint comes when something is written, before it is stored everywhere: so one looks again."""
+"""The pauses after a hint, which comes at the write, before the value is stored everywhere: so it is read
+again.
+"""
 
 BATCH, BATCH_BYTES = 1000, 2 * 1024 * 1024
 
@@ -50,7 +52,7 @@ class BucketFollower:
         self._read_at = 0.0
 
     async def start(self, *, within: float = 5.0) -> None:
-        """Start; returns when `on_change` was called for every key of the bucket."""
+        """Start; return when `on_change` was called for every key of the bucket."""
         self._hints = await self._wire.listen(f"{self._bucket.root}>", lambda *_: self._hint_event.set())
         try:
             await self.look(within=within)
@@ -66,7 +68,7 @@ class BucketFollower:
             self._hints = None
 
     async def look(self, *, least: int = 0, within: float = 5.0) -> bool:
-        """Read what is new, at least up to revision `least`; says whether there was something."""
+        """Read new values, at least up to revision `least`; return whether there were any."""
         before = self.position
         async with self._reading, asyncio.timeout(within):
             now = asyncio.get_running_loop().time()

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 20.0
 REFRESH_SECONDS = 10.0
-"""How late the caches of other nodes may be about a stream that runs here."""
+"""The seconds by which the caches of other nodes may be late about a stream that runs here."""
 
 REFRESH_AT_ONCE = 16
 
@@ -63,13 +63,13 @@ class Catalog:
         self._refreshing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to fill the cache; `wait_until_loaded` waits for it."""
+        """Start to fill the cache; `wait_until_loaded` waits for it."""
         loop = asyncio.get_running_loop()
         self._loading = loop.create_task(self._load(), name="nats catalog")
         self._refreshing = loop.create_task(self._refresh(), name="nats catalog refresh")
 
     async def wait_until_loaded(self) -> None:
-        """Returns when all streams are in the cache."""
+        """Wait until all streams are in the cache."""
         assert self._loading is not None
         async with reply_deadline(PATIENCE, "to read the list of streams"):
             await asyncio.shield(self._loading)
@@ -88,7 +88,7 @@ class Catalog:
     # What is decided by the bucket.
 
     async def read(self, token: str) -> StreamInfo | None:
-        """The description of a stream, read from the leader."""
+        """Return the description of a stream, read from the leader."""
         entry = await self._bucket.get(token)
         if entry is None:
             return None
@@ -97,7 +97,7 @@ class Catalog:
         return info
 
     async def floor(self, token: str) -> int:
-        """Where a stream ended when it was last described."""
+        """Return the end of a stream when it was last described."""
         info = await self.read(token)
         return 0 if info is None else info.last
 
@@ -112,7 +112,7 @@ class Catalog:
                 await self.read(token)
 
     async def change(self, stream: str, changes: Mapping[str, str], *, last: int) -> StreamInfo:
-        """Write a description over the one that is there; what others wrote meanwhile is kept."""
+        """Update an existing description; changes by others in the meantime are kept."""
         token = token_of(stream)
         cached_stream = self._cache.get(token)
         info, revision = (
@@ -134,7 +134,7 @@ class Catalog:
                     revision = message.seq if message is not None else 0
 
     async def remove(self, token: str) -> bool:
-        """Forget a description; says whether there was one."""
+        """Forget a description; return whether there was one."""
         self._stale.discard(token)
         async with reply_deadline(PATIENCE, "to change what is known about a stream"):
             while True:
@@ -252,7 +252,7 @@ class Catalog:
 # A stream costs less than a kilobyte here, and a listing looks at no more streams than it must.
 
 MANY = 16
-"""If more than one in so many have changed, everything is sorted again."""
+"""The fraction of changed streams above which all are sorted again."""
 
 
 class CachedStream:
@@ -293,7 +293,7 @@ class CatalogCache:
         self._moved_tokens.add(token)
 
     def touch(self, token: str, *, last: int, time: float) -> bool:
-        """A stream has grown; says whether it is known at all."""
+        """Note that a stream has grown; return whether it is known."""
         stream = self._streams.get(token)
         if stream is None:
             return False

@@ -1,4 +1,4 @@
-"""A connection to NATS: the login, whether it is up, and why a server refuses the hub.
+"""A connection to NATS: the login, its state, and the reason if a server refuses the hub.
 
 nats-py would go on without TLS where the server has none, keeps trying for ever where a login is refused, and
 swallows a cancellation while it writes. So TLS is checked before anything secret is sent, a refusal ends the
@@ -27,17 +27,19 @@ log = logging.getLogger(__name__)
 RECONNECT_SECONDS = 0.2
 PING_SECONDS = 2
 PINGS = 2
-"""A server that says nothing for so many pings is gone, and another one is tried: four to six seconds."""
+"""The pings without an answer after which a server counts as gone, and another one is tried: four to six
+seconds.
+"""
 
 CLOSE_SECONDS = 3.0
-"""For the last words to a server that may not listen."""
+"""The seconds for the last messages to a server that may not read."""
 
 BUFFER_BYTES = 32 * 1024 * 1024
-"""What is written while nobody reads it; more is refused."""
+"""The most bytes of unread messages; more are refused."""
 
 
 class NatsRefused(JournalError):
-    """The servers are there and do not want us."""
+    """The servers refuse the hub."""
 
 
 class NatsClient:
@@ -67,7 +69,7 @@ async def connect_client(
     on_over: Callable[[], None],
     on_denied: Callable[[str], None],
 ) -> NatsClient:
-    """Connect within `options.connect_seconds`, or say why not."""
+    """Connect within `options.connect_seconds`, or raise the reason."""
     trouble: list[BaseException] = []
     library = _open_library(options, trouble)
     client = NatsClient(library)

@@ -22,7 +22,7 @@ from dragoman_hub.nats.replies import NoReply, NoResponders, PendingReply, Serve
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 2.0
-"""How long one try waits. An answer takes milliseconds; after an election, asking again is what helps."""
+"""The seconds of one try. An answer takes milliseconds; after an election, a retry helps."""
 
 REVIVAL_SECONDS = 0.5
 
@@ -62,7 +62,7 @@ class NatsConnection:
 
     @property
     def version(self) -> tuple[int, ...]:
-        """Of the server, as far as it is in numbers."""
+        """The version of the server, as numbers."""
         parts = self._live.library.server_version.split("-")[0].split(".")
         return tuple(int(part) for part in parts if part.isdigit())
 
@@ -75,7 +75,7 @@ class NatsConnection:
         return self._connected_event.is_set()
 
     async def wait_until_connected(self, *, within: float) -> None:
-        """Returns when there is a connection; raises `NoReply` if there is none in time."""
+        """Wait for a connection; raise `NoReply` if there is none in time."""
         _ = self._live
         if not self._connected_event.is_set():
             try:
@@ -99,7 +99,7 @@ class NatsConnection:
         headers: Mapping[str, str] | None = None,
         within: float = ANSWER_SECONDS,
     ) -> ServerReply:
-        """The first answer; one that says that nobody is there is `NoReply` like any other silence."""
+        """Return the first answer; a notice without responders raises `NoReply`, like silence."""
         # A server that wakes up may answer too, behind the one that took its place.
         reply = (await self._ask(subject, data, headers, within, many=False))[0]
         if reply.status == 503:
@@ -109,7 +109,7 @@ class NatsConnection:
     async def ask_many(
         self, subject: str, data: bytes, *, within: float = ANSWER_SECONDS
     ) -> list[ServerReply]:
-        """All answers up to one with a status, which is the last of the list."""
+        """Return all answers up to one with a status, which is the last of the list."""
         replies = await self._ask(subject, data, None, within, many=True)
         if replies[-1].status == 503:
             raise NoResponders(f"no server answers for {self._options.prefix} now")

@@ -26,27 +26,27 @@ NOT_FOUND, NO_STREAM, NAME_TAKEN = 10037, 10059, 10058
 MOVED, MOVED_IN_FLIGHT = 10071, 10164
 STORE_FAILED = 10077
 FULL = frozenset({10023, 10026, 10027, 10028, 10047})
-"""Bounds of streams, accounts and disks: no room. A store that failed for one of `BOUNDS` says the same."""
+"""Errors of full streams, accounts and disks. A store that failed for one of `BOUNDS` returns the same."""
 
 BOUNDS = ("maximum", "no space", "insufficient", "exceeded")
 
 AGAIN = frozenset({10008, 10009, 10015, 10076, 10120, 10158, 10201})
-"""What passes: no leader at the moment, or the same message still under way."""
+"""Temporary errors: no leader at the moment, or the same message still in transit."""
 
 NO_PEERS = frozenset({10005, 10074})
 NOT_YET = NO_PEERS | {NO_STREAM}
 PEER_SECONDS = 8.0
-"""A cluster that has just begun does not know all its servers yet; one that is too small never will. And a
-server that has not caught up does not know a stream yet that was made at another one.
+"""The seconds for servers to appear: a new cluster does not know all its servers yet, and a server that is
+behind does not know a new stream yet. A cluster that is too small never gets more.
 """
 
 FIRST_ANSWER_SECONDS, MOST_ANSWER_SECONDS = 0.75, 3.0
-"""How long one try waits. An answer takes milliseconds; a leader that steps down never gives one, and asking
-again is what helps.
+"""The seconds of one try. An answer takes milliseconds; a leader that steps down never answers, and a retry
+helps.
 """
 
 PAUSES = (0.02, 0.05, 0.1, 0.2, 0.25)
-"""Between tries; the last one is repeated."""
+"""The pauses between tries; the last one is repeated."""
 
 
 class ApiError(Struct, frozen=True):
@@ -96,7 +96,7 @@ class PublishAck(Struct, frozen=True):
 
     @property
     def true_last(self) -> int | None:
-        """The last sequence of the subject, where the server says it."""
+        """The last sequence of the subject, if the server returns it."""
         text = "" if self.error is None else self.error.description.rpartition(":")[2].strip()
         return int(text) if text.isdigit() else None
 
@@ -111,7 +111,7 @@ class StoredMessage(Struct, frozen=True, gc=False):
 
 
 class MessageBatch(Struct, frozen=True):
-    """Messages in order, and how many more there are."""
+    """Messages in order, and the number of further ones."""
 
     messages: Sequence[StoredMessage]
     remaining: int
@@ -132,7 +132,7 @@ class JetStream:
     # Streams.
 
     async def ensure(self, settings: dict[str, Any], *, chosen_fields: frozenset[str]) -> dict[str, Any]:
-        """Make a stream, or bring one that is there to the settings that were chosen; returns what it is.
+        """Create a stream, or change an existing one to the chosen settings; return its state.
 
         What nobody chose stays as somebody else has set it.
         """
@@ -150,7 +150,7 @@ class JetStream:
         return answer.config
 
     async def counts(self, stream: str, subjects: str) -> dict[str, int]:
-        """The number of messages of each subject of a stream."""
+        """Return the number of messages of each subject of a stream."""
         counts: dict[str, int] = {}
         while True:
             body = {"subjects_filter": subjects, "offset": len(counts)}
@@ -166,13 +166,13 @@ class JetStream:
     # Messages.
 
     async def last(self, stream: str, subject: str, *, patience: float | None = None) -> StoredMessage | None:
-        """The last message of a subject, from the leader."""
+        """Return the last message of a subject, from the leader."""
         return await self._get(stream, {"last_by_subj": subject}, patience)
 
     async def next_message(
         self, stream: str, subject: str, seq: int, *, patience: float | None = None
     ) -> StoredMessage | None:
-        """The first message of a subject at or behind a sequence, from the leader."""
+        """Return the first message of a subject at or after a sequence, from the leader."""
         return await self._get(stream, {"seq": max(1, seq), "next_by_subj": subject}, patience)
 
     async def _get(self, stream: str, body: dict[str, Any], patience: float | None) -> StoredMessage | None:
@@ -193,7 +193,7 @@ class JetStream:
         most_bytes: int,
         patience: float | None = None,
     ) -> MessageBatch:
-        """Messages of subjects at or behind a sequence, from any replica."""
+        """Return messages of subjects at or after a sequence, from any replica."""
         body = _encode({"seq": max(1, seq), "next_by_subj": subjects, "batch": most, "max_bytes": most_bytes})
         tries = RetryBudget(self.patience if patience is None else patience)
         while True:
@@ -222,8 +222,8 @@ class JetStream:
     async def publish(
         self, subject: str, data: bytes, headers: Mapping[str, str], *, within: float = ANSWER_SECONDS
     ) -> PublishAck:
-        """One try; `NoReply` if nobody knows what became of it. An answer that only asks for patience is
-        none.
+        """Try to publish once; `NoReply` if the result is unknown. An answer that only asks for patience does
+        not count.
         """
         reply = await self.wire.ask(subject, data, headers=headers, within=within)
         try:
@@ -242,7 +242,7 @@ class JetStream:
         allow: tuple[int, ...] = (),
         patience: float | None = None,
     ) -> _ApiAnswer:
-        """A request of JetStream's own; an error that is not in `allow` is raised."""
+        """Send a request of JetStream itself; an error that is not in `allow` is raised."""
         tries = RetryBudget(self.patience if patience is None else patience)
         data = _encode(body) if body else b""
         while True:
@@ -286,12 +286,12 @@ class RetryBudget:
         return max(0.05, self._until - self._loop.time())
 
     def answer_seconds(self) -> float:
-        """How long the try that begins now waits."""
+        """Return the seconds for the try that begins now."""
         self._try_began = self._loop.time()
         return min(self._answer, self.remaining)
 
     async def again(self, error: NoReply) -> None:
-        """A pause before the next try; the error if there is none."""
+        """Pause before the next try; raise the error if there is none."""
         now = self._loop.time()
         if now >= self._until:
             raise error
@@ -303,7 +303,7 @@ class RetryBudget:
 
 
 def refusal(error: ApiError) -> JournalError:
-    """The journal error for a server's refusal."""
+    """Return the journal error for a server's refusal."""
     if error.is_full:
         return JournalFull(f"there is no room for more: {error.description}")
     if error.err_code in NO_PEERS:

@@ -186,7 +186,9 @@ class NatsJournal:
         return stream if entries is not None and entries.made else None
 
     async def delete(self, stream: str) -> bool:
-        """The name goes first, so that what is half deleted is not listed; a second try finishes it."""
+        """Delete a stream. The name goes first, so that a half deleted stream is not listed; a second try
+        finishes it.
+        """
         _, token = self._name(stream)
         await self._appends.wait_until_idle(token)
         was_listed = await self._catalog.remove(token)

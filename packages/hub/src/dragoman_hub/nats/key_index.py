@@ -36,21 +36,21 @@ from dragoman_local.journal.idempotency import KeyedEntry, hash_of, keyed_in_pag
 log = logging.getLogger(__name__)
 
 STREAMS = 50_000
-"""Streams of which it is remembered how far their index reaches."""
+"""The most streams whose index position is remembered."""
 
 OPEN_PROMPTS = 4096
-"""Keys whose revision is remembered until their answer comes; of others it is read."""
+"""The most keys whose revision is remembered until their answer comes; for others it is read."""
 
 WAITING_RECORDS = 1024
-"""Of one stream. Records that come beyond these are indexed from the stream, later."""
+"""The most waiting records of one stream. Further ones are indexed from the stream, later."""
 
 CLOSE_SECONDS = 5.0
 
 NOTED_ENTRIES = 1000
-"""An index that is made from so many entries gets a line in the log."""
+"""The entries from which on building an index is logged."""
 
 ReadStream = Callable[[str, int, int], AsyncIterator[Page]]
-"""From a stream's name, a sequence and a number of entries to the entries behind that sequence."""
+"""Returns the entries of a stream after a sequence, from its name, the sequence and a number of entries."""
 
 _entries = json_decoder(KeyEntries)
 
@@ -94,7 +94,7 @@ class NatsKeyIndex:
     # Records.
 
     def on_stored(self, stream: str, token: str, head: Head, entries: Sequence[KeyedEntry]) -> None:
-        """A record was stored by this process."""
+        """Note that this process has stored a record."""
         queue = self._queues.get(token)
         if queue is None and not entries:  # nearly every record
             if head.first == 1 or self._reach.get(token) == (head.life, head.first - 1):
@@ -104,7 +104,7 @@ class NatsKeyIndex:
             self._put(stream, token, _StoredRecord(head.life, head.first, head.last, entries))
 
     async def claim(self, stream: str, token: str, key: str) -> None:
-        """A record is about to be written that says that the stream was made under this key."""
+        """Claim a key before the record is written that a stream was created under it."""
         name = f"made.{hash_of(key).hex()}.{token}"
         try:
             await self._bucket.write(name, stream.encode(), revision=0, within=self._jetstream.patience)
@@ -133,7 +133,7 @@ class NatsKeyIndex:
         return await self._read(token, tail.life, key)
 
     async def find_stream(self, key: str) -> str | None:
-        """The stream that is to be made under a key; whether it was is in its own index."""
+        """Return the stream for a key; its own index knows whether it was created."""
         message = await self._bucket.last(f"made.{hash_of(key).hex()}.*")
         return None if message is None else message.data.decode(errors="replace")
 
@@ -146,7 +146,7 @@ class NatsKeyIndex:
         self._reach.pop(token, None)
 
     async def aclose(self) -> None:
-        """Close; entries that are not indexed now are indexed by the next lookup of a key."""
+        """Close; unindexed entries are indexed by the next lookup of a key."""
         tasks = [queue.task for queue in self._queues.values() if queue.task is not None]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)

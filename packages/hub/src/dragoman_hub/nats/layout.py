@@ -25,21 +25,21 @@ from dragoman_hub.nats.options import NatsOptions
 
 DUPLICATES_SECONDS = 120
 ORIGINALS_SECONDS = 30 * 86400
-"""After which an original goes by itself, where no hub is left that would drop it."""
+"""The seconds after which an original is deleted automatically, even without a hub."""
 
 MARKER_SECONDS = 3600
-"""How long it is remembered that a key was deleted, so that whoever watches hears of it."""
+"""The seconds for which the mark of a deleted key is kept, so that watchers see it."""
 
 
 @lru_cache(maxsize=16_384)
 def token_of(stream: str) -> str:
-    """32 characters that replace a name."""
+    """Return 32 characters that replace a name."""
     digest = blake2b(stream.encode(errors="replace"), digest_size=20).digest()
     return b32hexencode(digest).decode().lower()
 
 
 def number_of(token: str) -> int:
-    """A whole number that orders streams which were changed in the same moment."""
+    """Return a number that orders streams which were changed at the same time."""
     return int(token[:12], 32)
 
 
@@ -61,7 +61,7 @@ class Layout:
         return f"{self.prefix}_j{number}"
 
     def stream_of(self, token: str) -> str:
-        """The JetStream stream for a stream's records."""
+        """Return the JetStream stream for a stream's records."""
         return self.shard(self.shard_of(token))
 
     def subject_of(self, token: str) -> str:
@@ -71,7 +71,7 @@ class Layout:
         return f"$O.{self.prefix}.C.{token}.{object_id}"
 
     def original_of(self, token: str, sequence: int | str = "") -> str:
-        """The subject of one, or of many."""
+        """Return the subject of one original, or of many."""
         return f"{self.prefix}.o.{token}" + (f".{sequence}" if sequence else "")
 
     def bus(self, subject: str) -> str:
@@ -95,7 +95,7 @@ def keys_bucket(prefix: str) -> str:
 
 
 def settings_of(layout: Layout, options: NatsOptions, *, replicas: int) -> list[dict[str, Any]]:
-    """The settings of each stream."""
+    """Return the settings of each stream."""
     shards = [
         {
             **_common(layout.shard(number), f"{layout.prefix}.j.{number}.>", replicas),
@@ -121,7 +121,7 @@ def originals_settings(layout: Layout, *, replicas: int) -> dict[str, Any]:
 
 
 def chosen_settings(options: NatsOptions) -> frozenset[str]:
-    """The settings that the options choose explicitly."""
+    """Return the settings that the options choose explicitly."""
     values = {
         "num_replicas": options.replicas,
         "max_age": options.max_age,
@@ -131,7 +131,7 @@ def chosen_settings(options: NatsOptions) -> frozenset[str]:
 
 
 def bucket_settings(bucket: str, replicas: int) -> dict[str, Any]:
-    """The settings of a key-value bucket in NATS's own format, with one value for each key."""
+    """Return the settings of a key-value bucket in NATS's own format, with one value for each key."""
     return {
         **_common(f"KV_{bucket}", f"$KV.{bucket}.>", replicas),
         "max_msgs_per_subject": 1,

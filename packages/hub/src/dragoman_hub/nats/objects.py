@@ -1,6 +1,4 @@
-"""Payloads too large for a message: stored as chunks in the object store, one after the other, and read in
-batches.
-"""
+"""Payloads too large for a message: stored as chunks in the object store, in order, and read in batches."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ class ObjectStore:
         return ObjectPlace(name, first, len(data))
 
     async def get(self, token: str, place: ObjectPlace) -> bytes:
-        """All of it. A replica may lag, so what is missing is asked for again."""
+        """Return the whole object. A replica may be behind, so missing chunks are requested again."""
         subject = self._layout.chunks_of(token, place.name)
         parts: list[bytes] = []
         size, seq = 0, place.first

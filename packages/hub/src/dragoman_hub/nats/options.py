@@ -33,7 +33,7 @@ ENVIRONMENT = {
     "DRAGOMAN_NATS_CERT": "cert",
     "DRAGOMAN_NATS_KEY": "key",
 }
-"""What the environment may say where the address says nothing."""
+"""Environment variables for options that the address does not set."""
 
 IN_ADDRESS = frozenset(
     {"replicas", "shards", "max_age", "max_bytes", "creds", "nkey", "ca", "cert", "key", "connect_seconds"}
@@ -53,11 +53,11 @@ class NatsOptions(Struct, frozen=True, kw_only=True):
     prefix: str = "dragoman"
     replicas: int = 0
     shards: int = 4
-    """Among how many JetStream streams ours are divided; fixed by whoever opens the prefix first."""
+    """The number of JetStream streams for our streams; fixed by the first hub that opens the prefix."""
     max_age: float = 0.0
     """Seconds after which records are dropped; 0 keeps them until they are deleted."""
     max_bytes: int = 0
-    """Bytes of one shard beyond which appends are refused; 0 is not a bound of ours."""
+    """The most bytes of one shard before appends are refused; 0 sets no limit."""
     tls: bool = False
     user: str = ""
     password: str = ""
@@ -71,7 +71,7 @@ class NatsOptions(Struct, frozen=True, kw_only=True):
     key: str = ""
     connect_seconds: float = 10.0
     index: Path | None = None
-    """Where the words of the search are kept; a file without a name if nowhere."""
+    """The file for the words of the search; an empty name disables it."""
     redact: Callable[[bytes], bytes] | None = redact_secrets
 
     def __repr__(self) -> str:
@@ -79,7 +79,7 @@ class NatsOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def safe_address(self) -> str:
-        """The address without what is secret."""
+        """The address without secrets."""
         return f"{'tls' if self.tls else 'nats'}://{','.join(self.servers)}/{self.prefix}"
 
 

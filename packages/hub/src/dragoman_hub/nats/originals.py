@@ -24,24 +24,26 @@ from dragoman_local.journal.contract import StoredEntry
 CHUNK_BYTES = 256 * 1024
 BATCH, BATCH_BYTES = 64, 8 * 1024 * 1024
 PART, TIME, MARK = "Dragoman-Part", "Dragoman-Time", "Dragoman-Entry"
-"""Which part of how many a message is, the time of its entry, and the mark of its entry's redacted form."""
+"""Headers: the part of a message and the number of parts, the time of its entry, and the mark of its entry's
+redacted form.
+"""
 
 DELETE_FAILED = 10057
-"""How a cluster says that there is no such message."""
+"""The error of a cluster for a missing message."""
 
 STREAMS = 16_384
-"""Streams of which it is known which originals they have."""
+"""The most streams whose originals are known."""
 
 
 class KeptOriginal(NamedTuple):
-    """An original, and the mark of the entry that it is for."""
+    """An original, and the mark of its entry."""
 
     mark: str
     frame: bytes
 
 
 def mark_of(entry: StoredEntry) -> str:
-    """A key for an entry, made only from its stored form, so that it reveals nothing else."""
+    """Return a key for an entry, made only from its stored form, so that it reveals nothing else."""
     place = f"{entry.sequence} {entry.direction} ".encode()
     return sha256(place + entry.frame).hexdigest()[:32]
 
@@ -57,7 +59,7 @@ class NatsOriginals:
     async def put(
         self, token: str, originals: Sequence[StoredEntry], marks: Mapping[int, str], *, patience: float
     ) -> None:
-        """`marks` are those of the entries, by their sequence."""
+        """Store originals. `marks` are those of the entries, by their sequence."""
         by_sequence = await self._messages_of(token)
         for original in originals:
             messages = by_sequence.setdefault(original.sequence, [])
@@ -75,7 +77,7 @@ class NatsOriginals:
                 messages.append(await self._publish(subject, chunk, headers, patience))
 
     async def read(self, token: str) -> dict[int, list[KeptOriginal]]:
-        """By their sequence, as many as were written for it; one of which a part is missing is left out."""
+        """Return originals by their sequence; one with a missing part is left out."""
         parts: dict[tuple[int, str], list[StoredMessage]] = {}
         message_seqs: dict[int, list[int]] = {}
         async for message in self._from_leader(self._layout.original_of(token, ">")):
@@ -110,7 +112,7 @@ class NatsOriginals:
         return len(by_subject)
 
     def begin(self, token: str) -> None:
-        """A stream begins, and has none."""
+        """Note the start of a stream, which has no originals."""
         self._learn(token, {})
 
     def forget(self, token: str) -> None:

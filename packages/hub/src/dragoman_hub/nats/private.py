@@ -30,13 +30,13 @@ from dragoman_hub.nats.replies import NoReply
 log = logging.getLogger(__name__)
 
 PROBE_SECONDS = 2.0
-"""For the INFO line of one server."""
+"""The seconds for the INFO line of one server."""
 
 OnNatsMessage: TypeAlias = Callable[[str, bytes, str, bytes], None]
-"""Gets a subject, the data, where an answer goes, and the headers as they came."""
+"""Called with a subject, the data, the answer's subject, and the raw headers."""
 
 CheckInfo: TypeAlias = Callable[[Mapping[str, object]], None]
-"""Gets what a server says of itself before a login; raises to send none."""
+"""Called with a server's INFO before a login; raises to send no login."""
 
 _METHODS = ("_process_msg", "_connect_command", "_attempt_reconnect")
 _ATTRIBUTES = ("_sid", "_server_info", "_transport")
@@ -62,7 +62,7 @@ class NatsLibrary(Protocol):
 
 
 def has_private_parts() -> bool:
-    """Whether this version of nats-py has all that `PrivateNats` uses."""
+    """Whether this version of nats-py has all parts that `PrivateNats` uses."""
     return all(hasattr(Client, name) for name in _METHODS) and all(
         hasattr(Client(), name) for name in (*_ATTRIBUTES, *_TASKS)
     )
@@ -73,7 +73,7 @@ def open_library(check_info: CheckInfo) -> NatsLibrary:
 
 
 class PublicNats:
-    """The public part alone."""
+    """Uses only the public part of nats-py."""
 
     def __init__(self, check_info: CheckInfo, client: Client | None = None) -> None:
         self._nats = client or Client()
@@ -112,7 +112,7 @@ class PublicNats:
             raise NoReply(f"nothing can be sent now: {type(error).__name__}") from None
 
     async def listen(self, subject: str, on_message: OnNatsMessage) -> Callable[[], Awaitable[None]]:
-        """Subscribe; returns how to end it."""
+        """Subscribe; return a function that ends it."""
 
         async def take(message: Msg) -> None:
             _hand_over(on_message, message.subject, message.data, message.reply, raw_headers(message.headers))
@@ -140,7 +140,7 @@ class PublicNats:
             await self._nats.close()
 
     def abort(self) -> None:
-        """There is no public way to drop a connection at once; `close` ends it."""
+        """Close the connection: there is no public way to drop it at once."""
 
     def tasks(self) -> list[asyncio.Task[Any]]:
         return []
@@ -179,7 +179,7 @@ class _CheckedClient(Client):
 
 
 class PrivateNats(PublicNats):
-    """With the private parts that the module's page names."""
+    """Uses the private parts in the module's list."""
 
     def __init__(self, check_info: CheckInfo) -> None:
         self._checked_client = _CheckedClient(check_info)
@@ -224,7 +224,7 @@ def _hand_over(on_message: OnNatsMessage, subject: str, data: bytes, reply: str,
 
 
 def raw_headers(fields: Mapping[str, str] | None) -> bytes:
-    """Headers as they are on the wire; the library has taken the status of the first line among them."""
+    """Return the raw headers; the library has removed the status in the first line."""
     if not fields:
         return b""
     rest = {name: value for name, value in fields.items() if name not in ("Status", "Description")}
@@ -233,7 +233,7 @@ def raw_headers(fields: Mapping[str, str] | None) -> bytes:
 
 
 async def read_info(address: str) -> dict[str, object] | None:
-    """A server's greeting to a new connection; None if it cannot be reached."""
+    """Return a server's greeting to a new connection; None if it can't be reached."""
     parts = urlsplit(address)
     try:
         async with asyncio.timeout(PROBE_SECONDS):

@@ -32,7 +32,9 @@ from dragoman_local.journal.redaction import redact_runs
 log = logging.getLogger(__name__)
 
 INLINE_BYTES = 512 * 1024
-"""A larger record goes to the object store: servers take a megabyte, and hold all of a message in memory."""
+"""The size from which on a record goes to the object store: servers accept a megabyte, and hold all of a
+message in memory.
+"""
 
 
 class RecordStore:
@@ -63,8 +65,8 @@ class RecordStore:
     async def store(
         self, stream: str, token: str, entries: EntryBatch, tail: StreamTail, tries: RetryBudget
     ) -> StreamTail | None:
-        """The new end, once it is certain; None if the end is not where we thought, and nothing was stored.
-        What cannot be found out in time is `NoReply`.
+        """Store a record; return the new end when it is certain. None if the end has moved, and nothing was
+        stored. An unknown result raises `NoReply`.
         """
         time = tail.time if tail.at and is_housekeeping(entries.runs) else self._clock()
         head, rest, originals, marks, key_entries = await self._pack(stream, token, entries, tail, time)

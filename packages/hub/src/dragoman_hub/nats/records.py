@@ -27,15 +27,13 @@ from dragoman_local.journal.entry_runs import FrameLines, FrameRun, text_of
 MAGIC = b"DRG2"
 DEFLATED = 1
 OUTSIDE = 2
-"""The rest of the record is in the object store, under the id that stands in its place."""
+"""The rest of the record is in the object store, under the id in its place."""
 
 DEFLATE_FROM = 4 * 1024
-"""Bytes of a frame that is worth it, on average: whole files, and output that is sent again and again."""
+"""The average bytes of a frame from which on compression is worth it: whole files, and repeated output."""
 
 THREAD_BYTES = 256 * 1024
-"""Above this, a record is packed and read in a thread: to look for secrets in it, or to take it apart, would
-stop everybody else.
-"""
+"""The bytes above which a record is packed and read in a thread, because it would block the loop."""
 
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")
 _NUMBERS: dict[Direction, int] = {name: number for number, name in enumerate(DIRECTIONS)}
@@ -50,7 +48,7 @@ _RUN = struct.Struct("<dIIB")
 """Time, entries, bytes, direction."""
 
 LINES = 16
-"""Added to the number of a direction: each frame has a newline behind it, and none has one of its own."""
+"""Added to the number of a direction: each frame has a newline after it, and none inside."""
 
 
 class Head(Struct, frozen=True, gc=False):
@@ -58,12 +56,12 @@ class Head(Struct, frozen=True, gc=False):
 
     flags: int
     name: int
-    """Bytes of the stream's name, which the first record of a stream has."""
+    """The bytes of the stream's name, which the first record of a stream has."""
     count: int
     first: int
     life: int
     time: float
-    """When it was appended, by the clock of whoever did."""
+    """The time of the append, by the writer's clock."""
     checksum: int
 
     @property
@@ -74,8 +72,8 @@ class Head(Struct, frozen=True, gc=False):
 def pack(
     token: str, runs: Sequence[FrameRun], *, first: int, life: int, time: float, name: str = ""
 ) -> tuple[Head, bytes]:
-    """The head and the rest. Of what is in the runs, nothing is secret; the record with which a stream begins
-    has its name, if that is not absurdly long.
+    """Return the head and the rest. The runs contain no secrets; the first record of a stream has its name,
+    unless it is very long.
     """
     name_bytes = name.encode(errors="replace") if len(name) < 1 << 14 else b""
     table, texts = [], []
@@ -104,12 +102,12 @@ def _write_frames(frames: Sequence[bytes]) -> tuple[int, bytes]:
 
 
 def write(head: Head, rest: bytes) -> bytes:
-    """The payload of a message."""
+    """Return the payload of a message."""
     return _head(head) + rest
 
 
 def write_outside(token: str, head: Head, rest: bytes, place: str) -> bytes:
-    """The payload of a message whose rest is elsewhere."""
+    """Return the payload of a message whose rest is elsewhere."""
     return _head(_with_checksum(token, replace(head, flags=head.flags | OUTSIDE), rest)) + place.encode()
 
 
@@ -124,14 +122,14 @@ def read_head(payload: bytes) -> Head:
 
 
 def read_rest(token: str, head: Head, rest: bytes, *, after: int = 0) -> list[FrameRun]:
-    """The entries behind sequence `after`, if all is as it was written."""
+    """Return the entries after the sequence `after`, if the record is intact."""
     if _sum(token, head, rest) != head.checksum:
         raise JournalDamaged(f"the record of entries {head.first} to {head.last} was changed")
     return list(_runs(head, _inflate(head, rest), skip=max(0, after + 1 - head.first)))
 
 
 def read_name(head: Head, rest: bytes) -> str:
-    """The stream's name, of a record that has it and has been read without complaint."""
+    """Return the stream's name from a valid record that has it."""
     rest = _inflate(head, rest)
     begin = _names_place(rest)
     return rest[begin : begin + head.name].decode(errors="replace")

@@ -30,24 +30,24 @@ from dragoman_local.journal.entry_runs import FrameRun, RunPage, at_most, pages_
 
 BATCH = 256
 FIRST_BATCH = 16
-"""Records of the first request of who wants no more than so many entries, so that little is read in vain."""
+"""The records of the first request for a small number of entries, so that little is read in vain."""
 
 NEAR = 64
-"""Records that may be read in vain before the wanted one; they come with the same answer."""
+"""The records that may be read in vain before the wanted one; they come in the same answer."""
 
 LOOKS = 8
-"""At single records before a reading begins, at most."""
+"""The most single records to read before a replay begins."""
 
 BATCH_BYTES = 4 * 1024 * 1024
 TURN = 5_000
-"""Entries after which others have their turn before the next record is read."""
+"""The entries after which other tasks run before the next record is read."""
 
 LAGGING = 5
-"""Readings that bring nothing new before the leader is asked for the next record."""
+"""The reads without new entries before the leader is asked for the next record."""
 
 
 class NatsReplay:
-    """Readings of all streams of a journal."""
+    """Replays all streams of a journal."""
 
     def __init__(
         self, jetstream: JetStream, layout: Layout, tails: Tails, objects: ObjectStore, *, keeps_all: bool
@@ -62,7 +62,7 @@ class NatsReplay:
     async def pages(
         self, stream: str, token: str, tail: StreamTail, *, after: int, limit: int | None
     ) -> AsyncIterator[Page]:
-        """The entries after `after`, at least up to `tail`, which the leader reported."""
+        """Yield the entries after `after`, at least up to `tail`, which the leader reported."""
         most = BATCH if limit is None else FIRST_BATCH
         reading = _ReplayReader(self, stream, token, tail, after=max(0, after), most=most)
         remaining = limit
@@ -76,7 +76,7 @@ class NatsReplay:
                 remaining = None if remaining is None else remaining - len(page)
 
     async def first_entry(self, token: str) -> StoredEntry | None:
-        """The first entry of a stream, if any replica has it and it is as it was written."""
+        """Return the first entry of a stream, if any replica has it and it is intact."""
         messages, _ = await self.batch(token, 1, most=1)
         head = _readable_head(messages[0]) if messages else None
         tail = self._tails.get(token)
@@ -98,7 +98,7 @@ class NatsReplay:
         return read_rest(token, head, rest, after=after)
 
     async def begin(self, token: str, tail: StreamTail, after: int) -> int:
-        """A message at or shortly before the one with the entry after `after`."""
+        """Return a message at or shortly before the one with the entry after `after`."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         marks = self._tails.marks(token, tail.life)
         target = after + 1
@@ -126,7 +126,7 @@ class NatsReplay:
         return low
 
     async def batch(self, token: str, seq: int, *, most: int) -> tuple[list[StoredMessage], bool]:
-        """Messages at or behind a sequence, and whether there are more."""
+        """Return messages at or after a sequence, and whether there are more."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         batch = await self._jetstream.batch(stream, subject, seq, most=most, most_bytes=BATCH_BYTES)
         return list(batch.messages), batch.remaining > 0
@@ -136,7 +136,7 @@ class NatsReplay:
         return await self._jetstream.next_message(stream, subject, seq)
 
     def end_of(self, token: str, tail: StreamTail) -> int:
-        """The last entry that a reading must reach."""
+        """Return the last entry that a replay must reach."""
         cached_tail = self._tails.get(token)
         return (
             max(tail.last, cached_tail.last)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dragoman.errors import JournalError, JournalUncertain
 
 CANCELS = 50
-"""Of a task that does not end; each waits a tenth of a second."""
+"""The cancellations of a task that does not end; each waits a tenth of a second."""
 
 
 class NoReply(JournalUncertain):
@@ -24,7 +24,7 @@ class NoResponders(NoReply):
 
 @asynccontextmanager
 async def reply_deadline(seconds: float, what: str) -> AsyncIterator[None]:
-    """Raises `NoReply` if the block takes longer."""
+    """Raise `NoReply` if the block takes longer."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -33,7 +33,7 @@ async def reply_deadline(seconds: float, what: str) -> AsyncIterator[None]:
 
 
 class ServerReply(Struct, frozen=True):
-    """The reply, with the server's status number if the server itself answers, else 0."""
+    """A reply, with the server's status number if the server itself answers, otherwise 0."""
 
     subject: str
     status: int
@@ -42,7 +42,7 @@ class ServerReply(Struct, frozen=True):
 
 
 def read_headers(raw: bytes) -> tuple[int, dict[str, str]]:
-    """The server's status number, or 0; and the header fields."""
+    """Return the server's status number, or 0; and the header fields."""
     if not raw:
         return 0, {}
     first, *lines = raw.decode(errors="replace").split("\r\n")
@@ -81,7 +81,7 @@ class PendingReply:
             self._future.set_exception(JournalError(why))
 
     async def wait(self) -> list[ServerReply]:
-        """All replies. Each reply that arrives starts the time limit for the next one again."""
+        """Wait for all replies. Each reply restarts the time limit for the next one."""
         try:
             return await self._future
         finally:
@@ -96,8 +96,8 @@ class PendingReply:
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[object] | None]) -> None:
-    """Cancel until they are over: the library swallows a cancellation here and there, and so does a wait of
-    Python 3.11 that ends at that very moment.
+    """Cancel tasks until they end: the library sometimes swallows a cancellation, and so does a wait of
+    Python 3.11 that ends at the same moment.
     """
     for _ in range(CANCELS):
         running = [task for task in tasks if task is not None and not task.done()]

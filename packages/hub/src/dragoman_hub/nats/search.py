@@ -32,15 +32,15 @@ from dragoman_local.journal.writer import WriterThread
 log = logging.getLogger(__name__)
 
 CATCH_UP_SECONDS = 5.0
-"""How long a search waits for the index; then it answers with what is there."""
+"""The seconds that a search waits for the index; then it answers with the existing part."""
 
 BY_ITSELF_SECONDS = 60.0
 SHARE = 4
-"""By itself, it rests so many times as long as it works."""
+"""How many times as long as it works the background indexing rests."""
 
 STEP_ENTRIES = 5_000
 AT_ONCE = 16
-"""Streams that are read side by side: most of the time of a short one is spent waiting."""
+"""The streams to read at the same time: a short one mostly waits."""
 
 PLACES = """create table if not exists places (
     token text primary key, number integer not null, records integer not null, upto integer not null,
@@ -85,7 +85,7 @@ class NatsSearch:
         self._task = asyncio.get_running_loop().create_task(self._index_regularly(), name="nats index")
 
     def forget(self, token: str) -> None:
-        """A stream was deleted; its words go before the next answer."""
+        """Forget a deleted stream; its words are removed before the next answer."""
         if token in self._indexed_streams:
             self._removed_tokens.add(token)
 

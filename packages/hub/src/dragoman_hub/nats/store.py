@@ -38,10 +38,10 @@ from dragoman_local.journal.shared_state import OnBusMessage, OnValueChange, Reg
 
 VERSION = 1
 OLDEST = (2, 11)
-"""The first servers that answer a read with many messages, and let one message live shorter than others."""
+"""The oldest servers that answer a read with many messages, and support a lifetime for each message."""
 
 REPLICAS = 3
-"""In a cluster, if nobody says otherwise."""
+"""The default number of replicas in a cluster."""
 
 
 class NatsStore(Struct, frozen=True):
@@ -201,11 +201,13 @@ class NatsBus:
 # out by then is `JournalError`, and may have happened.
 
 WITHIN_SECONDS = 5.0
-"""Less than a lease should last: whoever holds one must know in time that it may be lost."""
+"""The seconds for a request, less than a lease should last: a lease holder must know in time that it may be
+lost.
+"""
 
 WATCH_SECONDS = 20.0
-"""Until all of it was read once. A server that hangs may be asked several times before another one is: a node
-must be able to start then, too.
+"""The seconds until all keys are read once. A hanging server may be asked several times before another one,
+and a node must still be able to start.
 """
 
 

@@ -1,4 +1,4 @@
-"""The known ends of streams: learned from acknowledgements, or read from the leader.
+"""The known ends of streams: from acknowledgements, or from the leader.
 
 It also keeps marks of where entries lie, so that whoever reads from the middle need not begin at the start.
 What is kept is bounded; what was forgotten is read again.
@@ -15,20 +15,20 @@ from dragoman_hub.nats.layout import Layout
 from dragoman_hub.nats.records import Head, read_head
 
 KEPT = 50_000
-"""Streams whose end is remembered: some ten megabytes."""
+"""The most streams whose end is remembered: some ten megabytes."""
 
 MARK_ENTRIES = 2_000
-"""Between two marks: about what a reader can skip in a moment."""
+"""The entries between two marks: about as many as a reader can skip in a moment."""
 
 MARKS = 512
-"""Of one stream; beyond these every second one goes."""
+"""The most marks of one stream; above it every second one is dropped."""
 
 
 ENDLESS = 1 << 60
 
 
 class StreamTail(Struct, frozen=True, gc=False):
-    """The end of a stream: its last entry, and the message with that entry. All zero: there is none."""
+    """The end of a stream: its last entry, and the message with that entry. All zero for an empty stream."""
 
     last: int = 0
     at: int = 0
@@ -57,8 +57,8 @@ class MessageMarks:
             del self.firsts[1::2], self.places[1::2]
 
     def around(self, sequence: int, *, end: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The nearest mark at or before an entry, and the nearest behind it: a first entry and its message.
-        Without one, the start and the end.
+        """Return the nearest mark at or before an entry, and the nearest after it: a first entry and its
+        message. Without one, the start and the end.
         """
         spot = bisect_right(self.firsts, sequence)
         below = (self.firsts[spot - 1], self.places[spot - 1]) if spot else (1, 1)
@@ -100,12 +100,12 @@ class Tails:
         return marks
 
     def learn_mark(self, token: str, head: Head, at: int) -> None:
-        """A record was seen. One that is near the start needs no mark, and most streams are short."""
+        """Note a record. One near the start needs no mark, and most streams are short."""
         if head.first > MARK_ENTRIES:
             self.marks(token, head.life).learn(head.first, at)
 
     async def read(self, token: str, *, patience: float | None = None) -> StreamTail:
-        """The true end, from the leader."""
+        """Return the true end, from the leader."""
         message = await self._jetstream.last(*self._stream_and_subject(token), patience=patience)
         if message is None:
             return StreamTail()
@@ -113,7 +113,7 @@ class Tails:
         return StreamTail(head.last, message.seq, head.life, head.time)
 
     async def read_first(self, token: str) -> StreamTail:
-        """An end behind all ends, in the life of the first record."""
+        """Return an end after all ends, as of the first record."""
         message = await self._jetstream.next_message(*self._stream_and_subject(token), 1)
         if message is None:
             return StreamTail()

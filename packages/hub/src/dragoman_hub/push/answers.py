@@ -1,4 +1,4 @@
-"""Answers from a notification: a ticket is good for one answer to one question, from one device.
+"""Answers from a notification: a ticket works for one answer to one question, from one device.
 
 A service worker has no token, so the message that it shows brings a ticket for each button: good once, for
 minutes, for the subscription that it was sent to. Using one ends the others of the same question and device.
@@ -22,10 +22,10 @@ PERMISSION = "session/request_permission"
 
 SECONDS = 600.0
 MOST = 1024
-"""Tickets that are known at once; the oldest give way."""
+"""The most known tickets; the oldest are dropped."""
 
 BUTTONS: Mapping[str, str] = {"allow_once": "allow", "reject_once": "reject"}
-"""What a button is called, by the kind of the option that it stands for. What holds for ever has none."""
+"""The label of a button, by the kind of its option. Options for always have no button."""
 
 GRAVE = frozenset({"critical", "high"})
 
@@ -38,9 +38,9 @@ class AnswerTicket(Struct, frozen=True, kw_only=True):
     asked_at: float
     option: str
     endpoint: str
-    """The subscription that it was sent to."""
+    """The subscription of its recipient."""
     token: str
-    """Which token had subscribed: see `Grant.token`."""
+    """The token of the subscription: see `Grant.token`."""
     until: float
 
     @property
@@ -73,7 +73,7 @@ class AnswerTickets:
         return secret
 
     def redeem(self, secret: str) -> AnswerTicket | None:
-        """The ticket, which is used up by that, with all others of its question and device."""
+        """Return the ticket and use it up, with all others of its question and device."""
         used = self._tickets.get(hash_token(secret))
         if used is None:
             return None
@@ -84,7 +84,7 @@ class AnswerTickets:
 
 
 def options_of(request: OpenRequest) -> dict[str, str]:
-    """From buttons to options; none for a question that has to be read on the page."""
+    """Return the options for buttons; none for a question that must be read on the page."""
     if request.method != PERMISSION or request.assessment is None or "risksNote" in request.assessment:
         return {}
     risks, act = value_of(request.assessment.get("risks")), value_of(request.act, {})
@@ -106,5 +106,5 @@ def _severity(risk: Any) -> str:
 
 
 def sentence_of(request: OpenRequest) -> str:
-    """The question as a sentence of the hub, without the agent's text."""
+    """Return the question as a sentence of the hub, without the agent's text."""
     return f"An agent asks to {value_of(request.act, {}).get('deed', 'use a tool')}."

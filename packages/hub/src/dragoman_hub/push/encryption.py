@@ -34,14 +34,14 @@ CURVE = ec.SECP256R1()
 AUTH_BYTES = 16
 RECORD = 4096
 PADDED = 512
-"""Bytes of every message before encryption, so that its size says nothing."""
+"""The bytes of every message before encryption, so that its size reveals nothing."""
 
 TOKEN_SECONDS = 12 * 3600
-"""How long a signature is good; services take a day at most."""
+"""The seconds for which a signature is valid; services accept a day at most."""
 
 
 def encode_base64(data: bytes) -> str:
-    """For addresses, without padding, as all of Web Push has it."""
+    """Encode base64 for addresses, without padding, as everywhere in Web Push."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
@@ -77,8 +77,8 @@ class VapidKey:
 
     @classmethod
     def open(cls, path: Path, *, contact: str = "") -> VapidKey:
-        """The key of a file, which is made for its owner's eyes if there is none. Raises `LocalMistake`.
-        `contact` is an address for whoever runs a push service.
+        """Return the key of a file, which is created for its owner only if it is missing. Raises
+        `LocalMistake`. `contact` is an address for operators of push services.
         """
         try:
             data = _read_private(path)
@@ -97,7 +97,7 @@ class VapidKey:
         return cls(key, contact=contact)
 
     def authorization(self, endpoint: str) -> str:
-        """The header of a request to an endpoint: good for its host alone, and for half a day."""
+        """Return the header of a request to an endpoint: valid for its host alone, and for half a day."""
         address = urlsplit(endpoint)
         claims = {
             "aud": f"{address.scheme}://{address.netloc}",
@@ -112,7 +112,7 @@ class VapidKey:
 
     @staticmethod
     def check_keys(p256dh: str, auth: str) -> None:
-        """Raises `ValueError` unless these are the keys of a subscription."""
+        """Raise `ValueError` unless these are the keys of a subscription."""
         ec.EllipticCurvePublicKey.from_encoded_point(CURVE, decode_base64(p256dh))
         if len(decode_base64(auth)) != AUTH_BYTES:
             raise ValueError(f"auth has not {AUTH_BYTES} bytes")
@@ -127,7 +127,9 @@ class VapidKey:
         sender: ec.EllipticCurvePrivateKey | None = None,
         padded: int = PADDED,
     ) -> bytes:
-        """The body of a request, for the holder of the keys. `salt` and `sender` are new for each message."""
+        """Return the body of a request, for the holder of the keys. `salt` and `sender` are new for each
+        message.
+        """
         salt = salt or os.urandom(16)
         sender = sender or ec.generate_private_key(CURVE)
         receiver_point, sender_point = decode_base64(p256dh), _public_point(sender)

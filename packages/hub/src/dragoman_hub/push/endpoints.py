@@ -21,11 +21,11 @@ from msgspec import Struct
 
 LONGEST = 2048
 DEADLINE = 20.0
-"""Seconds for the whole of a request: name, connection, answer."""
+"""The seconds for a whole request: name, connection, answer."""
 
 HEAD = 16 * 1024
 MOST_ADDRESSES = 3
-"""Addresses of one name that are tried, one after the other."""
+"""The most addresses of one name to try, in order."""
 
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})\b")
 _RETRY_AFTER = re.compile(rb"^retry-after:[ \t]*(\d{1,9})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
@@ -40,11 +40,11 @@ class PushAnswer(Struct, frozen=True):
 
     status: int
     retry_after: float = 0.0
-    """Seconds that it wants us to wait; 0 if it says nothing."""
+    """The seconds that it asks us to wait; 0 if unknown."""
 
 
 class PushEndpoint(Struct, frozen=True, kw_only=True):
-    """An address, taken apart."""
+    """A parsed address."""
 
     host: str
     port: int
@@ -54,7 +54,7 @@ class PushEndpoint(Struct, frozen=True, kw_only=True):
 
 
 def parse_endpoint(url: str, *, may_be_private: bool = False) -> PushEndpoint:
-    """Parse an address. Raises `BadEndpoint` if its text alone is reason to refuse it."""
+    """Parse an address. Raises `BadEndpoint` if its text alone is a reason to refuse it."""
     if len(url) > LONGEST or any(not "!" <= character <= "~" for character in url):
         raise BadEndpoint(f"the endpoint must be an address of at most {LONGEST} ASCII characters")
     try:
@@ -96,8 +96,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether it is of the public internet. Of IPv6, only global unicast addresses are, and ways to an IPv4
-    address count as that address. Tunnels, and whatever else is unknown here, are not public.
+    """Whether an address is on the public internet. For IPv6, only global unicast addresses are, and forms of
+    an IPv4 address count as that address. Tunnels, and all unknown addresses, are not public.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
@@ -116,7 +116,7 @@ _SPECIAL = ipaddress.ip_network("192.0.0.0/24")
 
 
 async def resolve(endpoint: PushEndpoint, *, may_be_private: bool = False) -> list[str]:
-    """The addresses to try. Raises `BadEndpoint` if one is not public, `OSError` if there are none."""
+    """Return the addresses to try. Raises `BadEndpoint` if one is not public, `OSError` if there are none."""
     loop = asyncio.get_running_loop()
     results = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(place[0]) for *_, place in results))
@@ -130,7 +130,7 @@ async def resolve(endpoint: PushEndpoint, *, may_be_private: bool = False) -> li
 async def post(
     url: str, body: bytes, headers: Mapping[str, str], *, may_be_private: bool = False
 ) -> PushAnswer:
-    """Raises `BadEndpoint`, `OSError` (also TLS) or `TimeoutError`."""
+    """Send a POST request. Raises `BadEndpoint`, `OSError` (also TLS) or `TimeoutError`."""
     endpoint = parse_endpoint(url, may_be_private=may_be_private)
     async with asyncio.timeout(DEADLINE):
         addresses = await resolve(endpoint, may_be_private=may_be_private)

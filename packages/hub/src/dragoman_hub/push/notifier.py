@@ -53,16 +53,16 @@ QUESTION_KINDS: Mapping[str, PushKind] = {
 URGENT = frozenset({"permission", "question"})
 
 RULES_PAUSE = 0.1
-"""Seconds between two looks at a question that waits for the reviewer's rules."""
+"""The seconds between two checks of a question that waits for the reviewer's rules."""
 
 LIFETIME = 12 * 3600
-"""Seconds for which a service keeps a message for a device that is switched off."""
+"""The seconds for which a service keeps a message for a device that is switched off."""
 
 LONGEST_PAUSE = 300.0
-"""A service may ask for so much more patience, and not for more."""
+"""The longest pause that a service may ask for."""
 
 MOST_WAITING = 256
-"""Messages that are on their way, to all devices together."""
+"""The most messages in transit, to all devices together."""
 
 AT_ONCE = 8
 
@@ -80,14 +80,14 @@ class PushKey(Protocol):
 
 
 class PushPaces(NamedTuple):
-    """How long things wait."""
+    """The waiting times of notifications."""
 
     ask: float = 2.0
-    """Seconds in which somebody at a screen, or a rule, may answer before devices are told."""
+    """The seconds in which a person at a screen, or a rule, may answer before devices are notified."""
     rules: float = 2.0
-    """How much longer a question waits for the reviewer's rules, where a device has buttons."""
+    """The further seconds that a question waits for the reviewer's rules, if a device has buttons."""
     tries: tuple[float, ...] = (2.0, 10.0, 60.0)
-    """Seconds before each further try."""
+    """The seconds before each further try."""
 
 
 PACES = PushPaces()
@@ -100,14 +100,14 @@ class PushMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: PushKind
     text: str
     about: str
-    """Which event of the session, so that the same one is shown once."""
+    """The id of the event in the session, so that the same one is shown once."""
     allow: str = ""
     """The ticket of the button that allows; empty if there is none."""
     reject: str = ""
 
 
 class PushedAnswer(Struct, frozen=True):
-    """An answer given with a button of a notification."""
+    """An answer from a button of a notification."""
 
     ticket: AnswerTicket
     session: LiveSession
@@ -115,7 +115,9 @@ class PushedAnswer(Struct, frozen=True):
     """The name of the device's token."""
 
     async def settle(self) -> bool:
-        """Whether it was the first answer to a question that still has buttons; it is stored then."""
+        """Settle the question; return whether it was the first answer to one that still has buttons, after it
+        is stored.
+        """
         request = self.session.state.visible_request(self.ticket.request)
         if request is None or self.ticket.option not in options_of(request).values():
             return False
@@ -176,8 +178,8 @@ class PushNotifier:
     async def subscribe(
         self, grant: Grant, *, endpoint: str, p256dh: str, auth: str, answers: bool = False
     ) -> PushSubscription:
-        """`answers` is whether the device shows buttons. Raises `LocalMistake` for what is no subscription,
-        or leads where the hub does not send.
+        """Add a subscription. `answers` is whether the device shows buttons. Raises `LocalMistake` for an
+        invalid one, or an address to which the hub does not send.
         """
         try:
             self.key.check_keys(p256dh, auth)
@@ -204,7 +206,7 @@ class PushNotifier:
         return subscription
 
     def unsubscribe(self, grant: Grant, endpoint: str) -> bool:
-        """Whether there was such a subscription of this token; an administrator may end every one."""
+        """Remove a subscription of this token, or any for an administrator; return whether there was one."""
         subscription = self.store.find(endpoint)
         if subscription is None or not (subscription.owner == grant.name or grant.may("admin")):
             return False
@@ -213,7 +215,7 @@ class PushNotifier:
     # Sessions.
 
     def on_change(self, session: LiveSession) -> None:
-        """Called whenever a session may have changed. Cheap as long as nobody has subscribed."""
+        """Called whenever a session may have changed. Cheap without subscriptions."""
         if not len(self.store):
             self._progress.clear()
             return
@@ -290,7 +292,7 @@ class PushNotifier:
     async def find_answer(
         self, secret: str, session_of: Callable[[str], LiveSession | None]
     ) -> PushedAnswer | None:
-        """The answers that a ticket allows now; None if nothing may. The ticket is used up by that."""
+        """Return the answers that a ticket allows now; None if none are. This uses up the ticket."""
         ticket = self.tickets.redeem(secret)
         if ticket is None:
             return None
@@ -365,7 +367,7 @@ async def _wait_for_rules(session: LiveSession, number: int, seconds: float) -> 
 
 
 def kind_of_end(state: SessionState, key: str) -> PushKind | None:
-    """How a turn has ended; None if a person stopped it, or if it is not known."""
+    """Return how a turn has ended; None if a person stopped it, or if it is unknown."""
     answer = state.answers.get(key)
     if answer is None:
         return None

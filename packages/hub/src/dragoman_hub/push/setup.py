@@ -1,4 +1,4 @@
-"""Makes a notifier from the hub's settings, or says why it can't."""
+"""Creates a notifier from the hub's settings, or returns the reason if that is impossible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def open_push(
     hosts: Iterable[str] = (),
     may_be_private: bool = False,
 ) -> PushNotifier | str:
-    """Open the key and the subscriptions in `folder`; returns a text if something is missing. Raises
+    """Open the key and the subscriptions in `folder`; return a text if a package is missing. Raises
     `LocalMistake`.
     """
     try:

@@ -21,7 +21,7 @@ from dragoman.system.replacement import PRIVATE, replacement_of
 log = logging.getLogger(__name__)
 
 OF_ONE_TOKEN = 8
-"""Browsers that one token is used in at once, and some that forgot to say that they left."""
+"""The most browsers with one token at once, with a reserve for those that did not unsubscribe."""
 
 MOST = 64
 
@@ -35,10 +35,10 @@ class PushSubscription(Struct, frozen=True, kw_only=True):
     owner: str
     """The name of the token."""
     token: str
-    """Which token of that name: see `Grant.token`."""
+    """The token of that name: see `Grant.token`."""
     created: float
     answers: bool = False
-    """Whether the device shows buttons with which permissions are answered."""
+    """Whether the device shows buttons for permissions."""
 
     @property
     def id(self) -> str:
@@ -55,7 +55,7 @@ class SubscriptionStore:
     """All subscriptions, in memory and in the file."""
 
     def __init__(self, path: Path) -> None:
-        """Raises `LocalMistake` for a file that cannot be read."""
+        """Raises `LocalMistake` for an unreadable file."""
         self._path = path
         self._all: dict[str, PushSubscription] = {}
         try:
@@ -80,7 +80,9 @@ class SubscriptionStore:
         return self._all.get(endpoint)
 
     def add(self, subscription: PushSubscription) -> None:
-        """Raises `LocalMistake` if there are too many, or if the file cannot be written."""
+        """Add a subscription. Raises `LocalMistake` if there are too many, or if the file
+        can't be written.
+        """
         self._all.pop(subscription.endpoint, None)
         devices = [device for device in self._all.values() if device.owner == subscription.owner]
         if len(devices) >= OF_ONE_TOKEN:

@@ -24,11 +24,13 @@ from dragoman_hub.agents.host.host_reply import READY, READY_WITHIN, reason_of
 CHUNK = 64 * 1024
 
 BATCH = 4 * 1024
-"""Bytes of frames in one record: a line that is cut all the time brings at least so much each time."""
+"""The bytes of frames in one record: a connection that often breaks transfers at least
+this much each time.
+"""
 
 
 def main(order: Mapping[str, Any], stdin: BinaryIO, *, run: Path) -> None:
-    """Carry out `start` or `find`, then copy bytes until one end is gone."""
+    """Run `start` or `find`, then copy bytes until one end is gone."""
     path = run / f"{order['name']}.sock"
     host = _start(order, path) if order["act"] == "start" else None
     # Imported here: meanwhile the host does so too.
@@ -47,7 +49,7 @@ def main(order: Mapping[str, Any], stdin: BinaryIO, *, run: Path) -> None:
 
 
 def end_all(run: Path) -> None:
-    """End every agent of ours, with its host."""
+    """End all our agents, with their hosts."""
     from dragoman_hub.agents.host import place, records
 
     for path in sorted(run.glob("*.sock")):

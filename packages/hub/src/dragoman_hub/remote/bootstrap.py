@@ -1,4 +1,4 @@
-"""The first of our programs on a remote machine: unpacks the archive of our code and starts the rest.
+"""Our first program on a remote machine: unpacks the archive of our code and starts the rest.
 
 It is sent as source over the connection and needs nothing but Python 3.11 and its standard library. It reads
 one order (a line of JSON), says what it needs, and answers with lines of JSON: `need` asks for the archive,
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import zipfile
 
 PIP_SECONDS = 300.0
-"""For a compiled package over a slow network."""
+"""The seconds for installing a compiled package over a slow network."""
 
 PATHS = "paths.json"
-"""Names what must be on the path of modules. Written last: it says that all is there."""
+"""The file with the module path. It is written last, and shows that the archive is complete."""
 
 
 def say(**members: object) -> None:
@@ -40,7 +40,7 @@ def say(**members: object) -> None:
 
 
 def fail(reason: str, next_step: str) -> NoReturn:
-    """Say why it cannot be done, and end."""
+    """Report why it is impossible, and exit."""
     say(error=reason, next=next_step)
     sys.exit(3)
 
@@ -63,7 +63,7 @@ def check_owner(folder: Path) -> None:
 
 
 def receive(stdin: BinaryIO, size: int) -> bytes:
-    """Exactly so many bytes."""
+    """Receive exactly this many bytes."""
     data = bytearray()
     while len(data) < size:
         chunk = stdin.read(min(size - len(data), 1 << 20))
@@ -102,7 +102,7 @@ def system_name() -> str:
 
 
 def unpack(data: bytes, folder: Path) -> None:
-    """Make the folder of the archive, whole or not at all."""
+    """Create the folder of the archive completely or not at all."""
     import tempfile
 
     draft = Path(tempfile.mkdtemp(prefix=".unpack-", dir=folder.parent))
@@ -141,7 +141,7 @@ def extract(data: bytes, wheel: dict[str, str], target: Path) -> None:
 
 
 def imports_msgspec(paths: list[str]) -> bool:
-    """Whether msgspec is in these folders, and this interpreter can load it."""
+    """Whether these folders contain msgspec in a form that this interpreter can load."""
     import subprocess
 
     code = "import sys; sys.path[:0] = sys.argv[1:]; import msgspec.json"
@@ -149,8 +149,8 @@ def imports_msgspec(paths: list[str]) -> bool:
 
 
 def find_msgspec(draft: Path, folder: Path, contents: dict[str, Any]) -> str:
-    """msgspec from elsewhere, because what we bring along is compiled for another Python: one that is
-    installed here, else one from an index, in an environment of our own.
+    """Find another msgspec, because the bundled one is compiled for another Python: an installed one,
+    otherwise one from an index, in our own environment.
     """
     import subprocess
 
@@ -182,7 +182,7 @@ def find_msgspec(draft: Path, folder: Path, contents: dict[str, Any]) -> str:
 
 
 def prepare(order: dict[str, Any], stdin: BinaryIO) -> Path:
-    """The folder of this archive, made now if it was not before."""
+    """Return the folder of this archive, and create it if necessary."""
     base = base_folder()
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
     check_owner(base)
@@ -195,7 +195,7 @@ def prepare(order: dict[str, Any], stdin: BinaryIO) -> Path:
 
 
 def make_folder(folder: Path, order: dict[str, Any], stdin: BinaryIO) -> None:
-    """Request the archive, and unpack it if it is the ordered one."""
+    """Request the archive, and unpack it if it is the expected one."""
     say(need=True)
     data = receive(stdin, order["size"])
     digest = sha256(data)
@@ -229,7 +229,7 @@ def describe() -> None:
 
 
 def main(stdin: BinaryIO) -> None:
-    """Carry one order out."""
+    """Run one order."""
     order = json.loads(stdin.readline())
     is_removal = order["act"] == "remove"
     if order["act"] == "status":
@@ -241,7 +241,7 @@ def main(stdin: BinaryIO) -> None:
 
 
 def hand_over(order: dict[str, Any], stdin: BinaryIO, *, is_removal: bool) -> None:
-    """Go on as the package that was brought along."""
+    """Continue as the bundled package."""
     try:
         folder = prepare(order, stdin)
         layout = json.loads((folder / PATHS).read_text())

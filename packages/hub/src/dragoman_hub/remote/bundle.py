@@ -30,7 +30,7 @@ from dragoman.system.replacement import replace_file
 from dragoman.version import VERSION
 
 MOST_ARCHIVES = 3
-"""Archives that stay in the cache; more are of versions that nobody runs any more."""
+"""The most archives in the cache; older ones belong to versions that are no longer in use."""
 
 
 class Bundle(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Bundle(Struct, frozen=True, kw_only=True):
 
 
 def make_bundle(pyz: str | None = None) -> Bundle:
-    """The archive: the one that is named, or one of the package that runs here. Raises `LocalMistake`."""
+    """Return the named archive, or that of the running package. Raises `LocalMistake`."""
     if pyz is not None:
         data = read_released(pyz)
         return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=VERSION)
@@ -89,7 +89,7 @@ DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def pack() -> bytes:
-    """The archive of the package that runs here."""
+    """Return the archive of the running package."""
     library = Path(msgspec.__file__).parent
     suffix = next((_suffix(file) for file in package_files(library) if _is_compiled(file)), "")
     machine = platform.machine().lower() if "darwin" in suffix else ""
@@ -138,7 +138,7 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, compression: int =
 
 
 def read_released(pyz: str) -> bytes:
-    """The bytes of a released file of our version. Raises `LocalMistake`."""
+    """Return the bytes of a released file of our version. Raises `LocalMistake`."""
     try:
         data = Path(pyz).read_bytes()
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -167,23 +167,23 @@ def _suffix(file: Path) -> str:
 LEFT_OUT = ("__pycache__",)
 
 NEEDED = ("dragoman", "dragoman_local", "dragoman_review", "dragoman_hub", "dragoman_app")
-"""Packages of ours that the other side needs, but for the folders below."""
+"""Our packages that the other side needs, without the folders below."""
 
 NOT_NEEDED = {"dragoman_app": ("tui",)}
-"""Folders that nobody needs there."""
+"""Folders that are not needed there."""
 
 ALONE = {"dragoman_hub": (("agents", "host"), ("remote",))}
-"""Packages of which nothing else is needed."""
+"""Packages whose other parts are not needed."""
 
 
 def own_packages() -> list[Path]:
-    """The folders of those that are installed here."""
+    """Return the folders of our installed packages."""
     specs = [spec for name in NEEDED if (spec := find_spec(name)) is not None]
     return [Path(place) for spec in specs for place in spec.submodule_search_locations or ()]
 
 
 def package_files(package: Path) -> Iterator[Path]:
-    """The files of a package, in order."""
+    """Return the files of a package, in order."""
     wanted = ALONE.get(package.name)
     for folder, folders, names in os.walk(package):
         way = Path(folder).relative_to(package).parts

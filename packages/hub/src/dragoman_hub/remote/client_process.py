@@ -29,7 +29,7 @@ class RemoteFailed(DragomanError):
 
 
 class ClientProcess:
-    """A client program that runs. Leaving the block ends it, if it has not ended."""
+    """A running client program. Leaving the block ends it."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class ClientProcess:
         self.process.wait()
 
     def has_ended(self, seconds: float) -> bool:
-        """Whether it ends by itself within so many seconds."""
+        """Whether it ends by itself within this many seconds."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -21,7 +21,7 @@ from dragoman_hub.remote.client_process import ClientProcess, RemoteFailed, next
 from dragoman_hub.remote.reach import CHOOSE_PYTHON
 
 SILENT_SECONDS = 60.0
-"""How long the other side may take for one step; it says `progress` before longer ones."""
+"""The seconds for the other side to finish one step; it sends `progress` before longer ones."""
 
 PIP_SECONDS = 320.0
 
@@ -31,7 +31,7 @@ END_SECONDS = 2.0
 
 
 class RemoteConnection:
-    """A client program that runs, and our end of its socket. Made by `open_connection`."""
+    """A running client program, and our end of its socket. Made by `open_connection`."""
 
     def __init__(self, client: ClientProcess) -> None:
         self.access = client.access
@@ -47,7 +47,7 @@ class RemoteConnection:
             pass  # why it does not read, its end tells
 
     async def line(self, seconds: float) -> dict[str, Any]:
-        """The next line of JSON. Raises `RemoteFailed` if none comes."""
+        """Return the next line of JSON. Raises `RemoteFailed` if none comes."""
         try:
             async with asyncio.timeout(seconds):
                 data = await self._line()
@@ -99,9 +99,7 @@ class RemoteConnection:
         return RemoteFailed(f"{self.access.place}: {last}", next_step(self.access, status, text))
 
     async def aclose(self) -> None:
-        """Close this end, and make sure that the client ends. A connection that is shared stays open by
-        itself.
-        """
+        """Close this end, and make sure that the client ends. A shared connection stays open by itself."""
         self.socket.close()
         try:
             await asyncio.to_thread(self._client.has_ended, END_SECONDS)
@@ -125,8 +123,8 @@ async def open_connection(
     *,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[RemoteConnection, dict[str, Any]]:
-    """Have an order carried out; gives the connection and the answer. After `start` and `find`, the socket
-    carries records of the agent host. Raises `RemoteFailed`. The client belongs to the connection then.
+    """Run an order; return the connection and the answer. After `start` and `find`, the socket carries
+    records of the agent host. Raises `RemoteFailed`. The client then belongs to the connection.
     """
     connection = RemoteConnection(client)
     try:
@@ -149,6 +147,6 @@ async def open_connection(
 
 
 def first_program() -> bytes:
-    """Two lines of Python: one that chooses the interpreter, and `bootstrap`."""
+    """Return two lines of Python: one that chooses the interpreter, and `bootstrap`."""
     source = Path(bootstrap.__file__).read_text("utf-8")
     return b"".join(f"exec({text!r})\n".encode() for text in (CHOOSE_PYTHON, source))

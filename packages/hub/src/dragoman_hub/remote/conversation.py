@@ -1,4 +1,4 @@
-"""Joins a local client and a remote agent: a relay between two transports, and the filters on its way.
+"""Joins a local client and a remote agent: a relay between two transports, and the filters in between.
 
 Paths are translated first on the way there and last on the way back; between that, accesses are decided here
 if the client does not decide them itself, and `wall` keeps the other side from what the client lends.
@@ -96,7 +96,7 @@ class RemoteWall:
         self._to_agent = to_agent
 
     def pass_on(self, line: bytes) -> bytes | None:
-        """The frame for the client; None if it does not."""
+        """Return the frame for the client; None to drop it."""
         envelope = decode(line)
         if isinstance(envelope, MalformedFrame):
             log.warning("a frame of the other side is not passed on: %s", envelope.why)

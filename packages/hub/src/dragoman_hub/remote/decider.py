@@ -40,14 +40,14 @@ log = logging.getLogger(__name__)
 ASK = "session/request_permission"
 OPENS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 MOST_KEPT = 1024
-"""Requests of either side that are waited for; of more, no peer needs an answer."""
+"""The most requests of either side to wait for; no peer needs more answers."""
 
 
 class AccessDecider:
     """A filter in a relay: `from_client` and `from_agent` return the frames to pass on."""
 
     def __init__(self, *, policy: str | None, approve: Approve | None, command: Sequence[str]) -> None:
-        """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""
+        """Use the rules of a policy file, if one is named, and of this user. Raises `LocalMistake`."""
         rules = LocalRules(policy=policy, approve=approve)
         try:
             load_policy(file=policy, approve=approve)
@@ -143,7 +143,7 @@ class AccessDecider:
         self.relay.to_agent.send(reply)
 
     async def ask(self, question: PermissionPrompt) -> str | None:
-        """An `Asker`: the client."""
+        """Implements `Asker`: asks the client."""
         act = question.act
         call_id = f"access-{next(self._numbers)}"
         params = {

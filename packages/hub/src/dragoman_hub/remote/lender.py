@@ -54,14 +54,14 @@ from dragoman_local.workspace.workspace import SessionOpening, Workspace
 log = logging.getLogger(__name__)
 
 OPENS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
-"""What tells in which folders a session works."""
+"""Methods that name a session's folders."""
 
 MOST_WAITING = 1024
-"""Requests of the agent that are carried out at the same time; of more, no agent needs an answer."""
+"""The most simultaneous requests of the agent; no agent needs more answers."""
 
 
 class RemoteLender:
-    """Lends files in one conversation. `to_agent` writes our answers, `drain` waits until the agent has
+    """Provides files in one conversation. `to_agent` writes our answers, `drain` waits until the agent has
     read them, and `to_client` writes requests and answers.
     """
 
@@ -90,11 +90,11 @@ class RemoteLender:
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
 
     def from_client(self, block: bytes) -> bytes:
-        """The part of a block of whole frames that the agent gets."""
+        """Return the part of a block of whole frames for the agent."""
         return self._pass_block(block, self._from_client)
 
     def from_agent(self, block: bytes) -> bytes:
-        """The part of a block of whole frames that the client gets."""
+        """Return the part of a block of whole frames for the client."""
         return self._pass_block(block, self._from_agent)
 
     def give_up(self) -> None:
@@ -245,8 +245,8 @@ class RemoteLender:
 def launcher_for(
     words: Sequence[str], profile: Profile, folder: str, environ: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The command line in front of an agent's command, for the sandbox that a person chose. Raises
-    `LocalMistake` where this side cannot hold it: whoever chose one must not get less.
+    """Return the command line in front of an agent's command, for the chosen sandbox. Raises `LocalMistake`
+    if this side does not support it: a user must never get less than the chosen one.
     """
     entry = well_known_for("", words, AgentSource.COMMAND)
     state = () if entry is None else entry.state
@@ -287,7 +287,7 @@ class OwnCalls:
         self._waiting: dict[Hashable, asyncio.Future[Response | Failure]] = {}
 
     async def call(self, method: str, params: bytes) -> Response | Failure:
-        """The answer. Whoever stops waiting for it withdraws the request."""
+        """Send a request; return the answer. A caller that stops waiting withdraws the request."""
         call_id = f"{self._name}-{os.getpid()}-{next(self._numbers)}"
         future: asyncio.Future[Response | Failure] = asyncio.get_running_loop().create_future()
         self._waiting[id_key(call_id)] = future
@@ -300,7 +300,7 @@ class OwnCalls:
                 self._send(notification("$/cancel_request", cancel))
 
     def take_answer(self, line: bytes, glance: Glance) -> bool:
-        """Whether this frame was an answer to one of these calls, and is for no other reader."""
+        """Return whether this frame was an answer to one of these calls, and not for another reader."""
         if glance.method is not UNSET or glance.id is UNSET:
             return False
         future = self._waiting.pop(id_key(glance.id), None)
@@ -322,7 +322,7 @@ class OwnCalls:
 
 
 def params_in(line: bytes) -> dict[str, Any]:
-    """The params of a frame; empty if they are no object."""
+    """Return the params of a frame; empty if they are not an object."""
     raw = getattr(decode(line), "params", None)
     params = None if raw is None else msgspec.json.decode(raw)
     return params if isinstance(params, dict) else {}

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from dragoman_local.sandbox.boundary import SandboxChoice
 
 OWN_VARIABLES = ("PYTHONPATH", "DRAGOMAN_AGENT_PYTHONPATH")
-"""Variables for processes of ours alone."""
+"""Variables for our own processes only."""
 
 
 async def run_lending_host(order: HostOrder) -> None:
-    """Keep the agent of an order until it has been ended."""
+    """Keep the agent of an order until it ends."""
     words, env = await plan(order.command, os.environ if order.env is None else order.env)
     socket = place.of(order.socket)
     if order.sandbox not in ("auto", "off"):
@@ -50,8 +50,8 @@ async def run_lending_host(order: HostOrder) -> None:
 
 
 async def plan(command: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The words and the environment of the agent. `dragoman` is what we brought along, unless there is one;
-    a program that the PATH does not have is looked for on the login shell's.
+    """Return the words and the environment of the agent. `dragoman` is the bundled one, unless there is
+    another; a program outside the PATH is searched on the login shell's.
     """
     env = {name: value for name, value in environ.items() if name not in OWN_VARIABLES}
     if "DRAGOMAN_AGENT_PYTHONPATH" in environ:

@@ -23,10 +23,10 @@ from dragoman_hub.remote.client_process import RemoteFailed
 from dragoman_hub.remote.connection import RemoteConnection
 
 STREAM = "line"
-"""The host counts our writes under this name."""
+"""The name under which the host counts our writes."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
-"""Seconds between two attempts, doubled each time, with chance in it."""
+"""The seconds between two attempts, doubled each time, with randomness."""
 
 WELCOME_SECONDS = 30.0
 
@@ -43,7 +43,7 @@ class LineNotice(NamedTuple):
 
 
 class LineTransport:
-    """Made with the first connection, by `open_line`."""
+    """The transport to a remote agent, made with the first connection by `open_line`."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class LineTransport:
         self._is_paused = self._has_ended = self._closing = False
 
     async def open(self, step: OpeningStep) -> None:
-        """Connect, and be greeted. Raises `RemoteFailed`."""
+        """Connect and authenticate. Raises `RemoteFailed`."""
         connection = await self._opener(step)
         agent = HostedAgent(connection.socket, path=None, limits=self.limits)
         try:
@@ -164,7 +164,7 @@ class LineTransport:
             self._agent.resume()
 
     async def aclose(self) -> None:
-        """End the agent there, what it still says is fed. Without a connection its host ends it later."""
+        """End the agent there, and feed its last output. Without a connection its host ends it later."""
         if self._closing:
             while self._connection is not None or self._reconnecting is not None:
                 await self._waiters.wait()
@@ -188,7 +188,7 @@ class LineTransport:
     # What the host says.
 
     def on_frames(self, first: int, block: bytes) -> None:
-        """Feed what is new. The host sends again what it was not told to be safe."""
+        """Feed new frames. The host repeats those without an acknowledgement."""
         last = first + block.count(b"\n") - 1
         if last <= self._last_fed:
             return

@@ -26,17 +26,17 @@ from dragoman_local.workspace.remote_changes import CHANGES_METHOD, REVERT_METHO
 
 Convert: TypeAlias = Callable[[str], str]
 FieldTree: TypeAlias = dict[str, Any]
-"""Members on the way to fields; a field itself is `path` or `uri`."""
+"""Fields on the way to paths; a path itself is `path` or `uri`."""
 
 MOST_OPEN = 4096
-"""Requests whose answers may hold paths; of more, the oldest answers pass as they are."""
+"""The most requests whose answers may contain paths; of more, the oldest answers pass unchanged."""
 
 OWN_PARAMS = {
     PERMIT_METHOD: ("path:path", "path:command/cwd", "path:command/program"),
     REVERT_METHOD: ("path:path",),
 }
 OWN_RESULTS = {CHANGES_METHOD: ("path:files/*/path",)}
-"""Of messages that only we send."""
+"""Results of messages that only we send."""
 
 
 class MappedFolder(NamedTuple):
@@ -47,7 +47,9 @@ class MappedFolder(NamedTuple):
 
 
 def parse_map(text: str) -> MappedFolder:
-    """`HERE=THERE`. HERE may begin with `~` and be relative, THERE is absolute. Raises `LocalMistake`."""
+    """Parse `HERE=THERE`. HERE may begin with `~` or be relative, THERE is absolute.
+    Raises `LocalMistake`.
+    """
     here, is_pair, there = text.partition("=")
     if not (is_pair and here and there.startswith("/")):
         raise LocalMistake(
@@ -57,7 +59,7 @@ def parse_map(text: str) -> MappedFolder:
 
 
 class FolderMap:
-    """Translates frames; remembers open requests, so that it can translate their answers."""
+    """Translates frames; remembers open requests to translate their answers."""
 
     def __init__(self, folders: Sequence[MappedFolder]) -> None:
         self._to_there = _replacer((folder.here, folder.there) for folder in folders)
@@ -66,13 +68,13 @@ class FolderMap:
         self._asked_by_agent: dict[Hashable, str] = {}
 
     def to_agent(self, line: bytes) -> bytes:
-        """A frame of the client, with paths of the other side."""
+        """Return a frame of the client with paths of the other side."""
         return _translate(
             line, self._to_there, open_requests=self._asked_by_client, answerable=self._asked_by_agent
         )
 
     def to_client(self, line: bytes) -> bytes:
-        """A frame of the agent, with paths of this side."""
+        """Return a frame of the agent with paths of this side."""
         return _translate(
             line, self._to_here, open_requests=self._asked_by_agent, answerable=self._asked_by_client
         )
@@ -140,7 +142,7 @@ def _rewrite_text(raw: bytes, kind: str, convert: Convert) -> bytes | None:
 
 
 def convert_uri(uri: str, convert: Convert) -> str:
-    """A URI of a file with its path translated; any other stays as it is."""
+    """Return a file's URI with its path translated; any other stays unchanged."""
     if not uri.startswith("file:///"):
         return uri
     end = min((at for mark in "?#" if (at := uri.find(mark)) >= 0), default=len(uri))

@@ -22,7 +22,9 @@ from dragoman.sdk.remote_place import CLIENT_VARIABLES, RemotePlace
 from dragoman.system.folders import user_folder
 
 START = "exec(open(0,'rb',0,closefd=False).readline())"
-"""All that the other side is told on a command line: run what comes first. Any shell leaves it as it is."""
+"""The whole command line on the other side: run the first program from the input. Any shell leaves it
+unchanged.
+"""
 
 CHOOSE_PYTHON = f"""
 import json, os, shutil, sys
@@ -37,32 +39,32 @@ else:
     next_step = "install python3.11 or later there, or name one with --python"
     print(json.dumps({{"error": reason, "next": next_step}}))
 """
-"""Runs first, on any Python 3: looks for one that is new enough, which reads on where this one stopped."""
+"""Runs first, on any Python 3: searches for one that is new enough, which continues from there."""
 
 WARM_SECONDS = 300
-"""How long a connection stays open for the next one that wants to share it."""
+"""The seconds for which a connection stays open for the next one that shares it."""
 
 LONGEST_SOCKET = 80
-"""Bytes of a path to which ssh can add a name of its own and still have an address of a socket."""
+"""The most bytes of a path to which ssh can add a name and still have a valid socket address."""
 
 ALIVE_SECONDS, ALIVE_COUNT = 5, 3
-"""A connection over which nothing came for so often so long is taken for cut."""
+"""The seconds and the number of checks without data after which a connection counts as broken."""
 
 
 class RemoteAccess(Struct, frozen=True, kw_only=True):
-    """A place, and how this user gets there."""
+    """A place, and how this user reaches it."""
 
     place: RemotePlace
     ssh_config: str = ""
     """A configuration of ssh, if not the user's own."""
     python: str = "python3"
-    """The program on the other side."""
+    """The Python program on the other side."""
     shares: bool = True
     """Whether connections of ssh are shared, so that the second one is fast."""
 
     def words(self, *, shares: bool = True) -> list[str]:
-        """The command that runs Dragoman's first program there. Raises `LocalMistake` if there is
-        no client.
+        """Return the command that runs Dragoman's first program there. Raises `LocalMistake` if there is no
+        client.
         """
         if self.place.kind != "ssh":
             command = [self.python, "-Ic", START]
@@ -100,8 +102,8 @@ class RemoteAccess(Struct, frozen=True, kw_only=True):
         return [*words, *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
 
     def log_in(self) -> bool:
-        """Open a connection that later ones share, in the foreground: ssh may ask for a password or about a
-        host at this terminal. False if it did not work; ssh has said why.
+        """Open a connection for later ones to share, in the foreground: ssh may ask for a password or about a
+        host at this terminal. False if it failed; ssh has shown the reason.
         """
         if self.place.kind != "ssh" or not self.shares or sharing_folder() is None:
             return True
@@ -124,8 +126,8 @@ class RemoteAccess(Struct, frozen=True, kw_only=True):
             subprocess.run(words, env=self.environment(), stdout=quiet, stderr=quiet, stdin=quiet)
 
     def environment(self) -> Mapping[str, str]:
-        """The environment of the client program. Languages are left out: many configurations of ssh send
-        them.
+        """Return the environment of the client program. Language settings are left out: many configurations
+        of ssh send them.
         """
         env = agent_environment(allow=CLIENT_VARIABLES)
         return {
@@ -136,7 +138,7 @@ class RemoteAccess(Struct, frozen=True, kw_only=True):
 
 
 def sharing_folder() -> Path | None:
-    """The private folder of shared connections; None where its path is too long for a socket."""
+    """Return the private folder of shared connections; None if its path is too long for a socket."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     folder = Path(runtime) / "dragoman-ssh" if os.path.isabs(runtime) else user_folder("cache") / "ssh"
     if len(os.fsencode(folder)) > LONGEST_SOCKET - 41:

@@ -75,7 +75,7 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     steers: dict[str, OpenSteer] = {}
     steer_answers: list[StoredAnswer] = []
     has_old_answers: bool = field(name="dropped", default=True)
-    """Whether there are answers that are not among these."""
+    """Whether there are answers that are not in this list."""
     latest: dict[str, Raw] = {}
     title: str = ""
     has_failed: bool = field(name="failed", default=False)
@@ -91,7 +91,7 @@ _decode = json_decoder(Checkpoint).decode
 
 
 def write_checkpoint(state: SessionState) -> bytes:
-    """The note for a state that is nothing but the fold of its entries."""
+    """Return the note for a state that is only the fold of its entries."""
     return encode_json(
         Checkpoint(
             upto=state.last,

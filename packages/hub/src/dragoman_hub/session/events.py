@@ -25,13 +25,13 @@ class _Event(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PromptReceived(_Event, frozen=True):
-    """`params` are as the agent is to get them, with key and name of the client in `_meta`."""
+    """`params` are in the form for the agent, with key and name of the client in `_meta`."""
 
     key: str
     by: str
     params: Raw
     most: int = 32
-    """How many prompts may wait."""
+    """The most prompts that may wait."""
 
 
 class PromptEdited(_Event, frozen=True):
@@ -44,7 +44,7 @@ class PromptWithdrawn(_Event, frozen=True):
 
 
 class CancelReceived(_Event, frozen=True):
-    """The turn that runs or is about to run is to end."""
+    """End the running turn, or the one that is about to run."""
 
 
 class SteerReceived(_Event, frozen=True):
@@ -57,7 +57,7 @@ class SteerReceived(_Event, frozen=True):
 
 
 class SteerGivenUp(_Event, frozen=True):
-    """The agent's answer to a message is waited for no more."""
+    """The hub no longer waits for the agent's answer to a message."""
 
     key: str
     reason: str
@@ -75,7 +75,7 @@ class RequestAnswered(_Event, frozen=True):
 
 
 class SessionMade(_Event, frozen=True):
-    """The first event of a session: `process` of the agent has made it, or is asked to load it."""
+    """The first event of a session: `process` of the agent has created it, or must load it."""
 
     agent: str
     cwd: str
@@ -85,18 +85,18 @@ class SessionMade(_Event, frozen=True):
     process: int
     result: Any = None
     key: str = ""
-    """The key of the request that it was made for."""
+    """The key of the request that created it."""
     last_taken: int = 0
     """The last number of an earlier stream of this name that the agent's host has taken."""
     parent: str = ""
-    """The session whose child it is: the agent has made it for its own work."""
+    """The parent session of a child, which the agent has created for its own work."""
     title: str = ""
     is_load: bool = False
-    """Whether the agent is still asked to load it: it may not have such a session."""
+    """Whether the agent must still load it: it may not have such a session."""
     source: str = ""
-    """The session of another agent that goes on in this one."""
+    """The session of another agent that continues in this one."""
     source_end: int = 0
-    """The last entry of that one that counts here."""
+    """The last entry of that session that counts here."""
 
 
 class Renamed(_Event, frozen=True):
@@ -152,8 +152,8 @@ class FrameForClients(_Event, frozen=True):
 
 class UpdatesReceived(_Event, frozen=True):
     """A run of notifications; `number` is that of the last one among the process's frames. `are_chunks` says
-    that all are pieces of text (see `state.are_chunks`), if that is known. `go_on` says that the last entry
-    is the receipt for updates, and that the journal has not been given it: these go in its place.
+    that all are pieces of text (see `state.are_chunks`), if known. `go_on` says that the last entry is the
+    receipt for updates, and not in the journal yet: these replace it.
     """
 
     frames: Sequence[bytes]
@@ -163,17 +163,17 @@ class UpdatesReceived(_Event, frozen=True):
 
 
 class RequestReceived(_Event, frozen=True):
-    """Nobody is asked what an agent asks while its session is being closed, or `is_ending`."""
+    """A request of the agent. While its session is being closed, or `is_ending`, no person is asked."""
 
     frame: bytes
     id: Id
     number: int
     is_ending: bool = False
-    """Whether a session for which this one works is being closed."""
+    """Whether a parent session is being closed."""
 
 
 class FrameDropped(_Event, frozen=True):
-    """A frame of the agent that goes no further: it was answered on the spot."""
+    """A frame of the agent that is not passed on: it was answered at once."""
 
     number: int
 
@@ -189,8 +189,8 @@ class AnswerReceived(_Event, frozen=True):
 
 
 class AgentReady(_Event, frozen=True):
-    """The process is there for the prompt `key`, which it gets as request `id`.
-    `reminder_params` are its params with what was said before in front, for a process that does not know it.
+    """The process is ready for the prompt `key`, which it gets as request `id`. `reminder_params` are its
+    params with a summary in front, for a process that does not know the session.
     """
 
     key: str
@@ -206,70 +206,70 @@ class StartFailed(_Event, frozen=True):
 
 
 class AgentBound(_Event, frozen=True):
-    """A process knows the session from here on. `note` is what is written down of it: the answer with which
-    the session was brought back; None if the stream says it already. It is ignored while the session is being
-    closed: the process is told to close it then.
+    """A process knows the session from now on. `note` is the stored answer with which the session was
+    restored; None if the stream has it already. The event is ignored while the session is being closed: then
+    the process gets the order to close it.
     """
 
     process: int
     survives: bool
     note: BroughtBack | None = None
     load: int = 0
-    """The id of the request by which the process is asked to bring the session back; 0 if it knows it."""
+    """The id of the request to restore the session; 0 if the process knows it."""
     last_received: int = 0
     """Frames of the process up to this number are older than that request, or than `note`."""
     last_taken: int = 0
-    """The last number that its host has of a stream of this name, perhaps of one that was deleted."""
+    """The last number of a stream of this name that its host has, perhaps of a deleted one."""
 
 
 class BroughtBack(_Event, frozen=True):
     session: str
     result: Any
     remembers: bool | None
-    """Whether the process knows what was said before; None if clients need not hear of it."""
+    """Whether the process knows the earlier messages; None if clients need not know."""
 
 
 class AgentUnbound(_Event, frozen=True):
-    """The process is let go of on purpose, or has not brought the session back; nothing of it runs there."""
+    """The process was freed on purpose, or has not restored the session; it runs no work of it."""
 
 
 class AgentReleased(_Event, frozen=True):
-    """The session is unused: the process gets the order to close it once this is stored; it is loaded again
-    when somebody does. A hub that finds no such entry takes the process for one that knows the session.
+    """The session is unused: the process gets the order to close it after this is stored; it is loaded again
+    on demand. A hub that finds no such entry assumes that the process knows the session.
     """
 
 
 class AgentGone(_Event, frozen=True):
-    """The process has ended, or is not there after a crash. `reason` is empty if nobody knows one."""
+    """The process has ended, or is missing after a crash. `reason` is empty if unknown."""
 
     error: Any
     reason: str = ""
 
 
 class TurnFailed(_Event, frozen=True):
-    """The turn that runs cannot be brought to its end."""
+    """The running turn can't be completed."""
 
     error: Any
 
 
 class AgentClosed(_Event, frozen=True):
-    """The agent has closed the session, or cannot."""
+    """The agent has closed the session, or can't."""
 
 
 # From the hub itself.
 
 
 class QuestionAsked(_Event, frozen=True):
-    """A question of the hub's own: a request for permission with an id of the hub."""
+    """A question of the hub itself: a permission request with an id of the hub."""
 
     frame: bytes
     is_ending: bool = False
-    """As with `RequestReceived`."""
+    """As in `RequestReceived`."""
 
 
 class RequestJudged(_Event, frozen=True):
-    """The rules' judgement of a question, which is in the audit log. People may know of the question from
-    here on, unless an `outcome` says that it needs no people any more.
+    """The rules' judgement of a question, which is in the audit log. From now on people may see the question,
+    unless an `outcome` says that none are needed.
     """
 
     sequence: int
@@ -293,13 +293,13 @@ class RequestAssessed(_Event, frozen=True):
 
 
 class CheckpointTaken(_Event, frozen=True):
-    """`frame` says what the entries so far have come to."""
+    """`frame` holds the state after the entries so far."""
 
     frame: bytes
 
 
 class Draining(_Event, frozen=True):
-    """Prompts wait for the next hub from here on."""
+    """Prompts wait for the next hub from now on."""
 
 
 class Resumed(_Event, frozen=True):
@@ -307,24 +307,24 @@ class Resumed(_Event, frozen=True):
 
 
 class NotStored(_Event, frozen=True):
-    """The entries behind number `last_stored` are certainly not in the journal; they will be tried again."""
+    """The entries after number `last_stored` are certainly not in the journal; they will be tried again."""
 
     last_stored: int
     error: Any
 
 
 class EntriesStored(_Event, frozen=True):
-    """The journal has all entries up to `last`. Nobody needs to say so before answers are to be forgotten."""
+    """The journal has all entries up to `last`. Only needed before answers may be forgotten."""
 
     last: int
 
 
 class OwnershipLost(_Event, frozen=True):
-    """Another node has the session."""
+    """Another node owns the session."""
 
 
 class TimePassed(_Event, frozen=True):
-    """A deadline has passed, also if the clock was set back meanwhile."""
+    """A deadline has passed, even if the clock was set back in the meantime."""
 
     due: float = 0.0
 
@@ -372,8 +372,8 @@ Event: TypeAlias = (
 
 
 class NewEntry(Struct, frozen=True, gc=False):
-    """Frames for the journal, with the next numbers of the stream. `pending` ones are acted upon after a
-    crash, as they are said here and not as they are redacted.
+    """Frames for the journal, with the next numbers of the stream. `pending` ones have effects after a crash,
+    in their original form, not the redacted one.
     """
 
     direction: Direction
@@ -391,14 +391,14 @@ class _Effect(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class StartTurn(_Effect, frozen=True):
-    """Bring the agent there for this prompt, and say `AgentReady` or `StartFailed`."""
+    """Prepare the agent for this prompt, then send `AgentReady` or `StartFailed`."""
 
     key: str
 
 
 class SendToAgent(_Effect, frozen=True):
-    """Give `process` this frame, which is stored as entry `after`, unless it has ended. `prompt_id` is the
-    id of a prompt: the answer to it belongs to the session.
+    """Send this frame to `process`, unless it has ended; the frame is stored as entry `after`. `prompt_id` is
+    the id of a prompt, whose answer belongs to the session.
     """
 
     frame: bytes
@@ -411,7 +411,7 @@ class OpenRequestReceived(_Effect, frozen=True):
 
 
 class RequestSettled(_Effect, frozen=True):
-    """A request is open no more."""
+    """A request is no longer open."""
 
     request: OpenRequest
     outcome: str
@@ -438,31 +438,31 @@ class ChildAnnounced(_Effect, frozen=True):
 
 
 class EndChildRequests(_Effect, frozen=True):
-    """Tell children that the turn has ended; if `spares_running`, not those that go on without it."""
+    """Tell children that the turn has ended; if `spares_running`, not those that continue without it."""
 
     spares_running: bool
 
 
 class DropOriginals(_Effect, frozen=True):
-    """Nobody has to act upon these entries any more."""
+    """These entries need no more action: drop their originals."""
 
     sequences: tuple[int, ...]
 
 
 class CloseInAgent(_Effect, frozen=True):
-    """Let the agent close the session, or delete it, and say `AgentClosed`."""
+    """Let the agent close or delete the session, then send `AgentClosed`."""
 
     deletes: bool
 
 
 class Forget(_Effect, frozen=True):
-    """The session is closed: let go of it, and delete its stream if `deletes`."""
+    """The session is closed: free it, and delete its stream if `deletes`."""
 
     deletes: bool
 
 
 class ReplaceEntry(_Effect, frozen=True):
-    """Store this note in the place of entry `after`, which is not stored yet."""
+    """Store this note in place of entry `after`, which is not stored yet."""
 
     frame: bytes
 

@@ -31,7 +31,7 @@ _CARRIAGE_RETURN = ord("\r")  # a number is found several times as fast as a tex
 
 
 class Subject(Struct, gc=False):
-    """The one param that says which session a message is about."""
+    """The param that names the session of a message."""
 
     session_id: str = field(name="sessionId", default="")
 
@@ -42,11 +42,11 @@ _objects = json_decoder(dict[str, Raw])
 _blocks = json_decoder(list[Raw])
 
 LONGEST_ESCAPE = 12
-"""Bytes that a character of a JSON text takes at most: two surrogates."""
+"""The most bytes of a character in a JSON text: two surrogates."""
 
 
 def session_of(params: Raw | None) -> str:
-    """The session that params name; empty if they name none."""
+    """Return the session in params; empty if there is none."""
     try:
         return "" if params is None else _subjects.decode(params).session_id
     except UNREADABLE_TEXT:
@@ -54,8 +54,8 @@ def session_of(params: Raw | None) -> str:
 
 
 def sessions_of(block: bytes, lines: Sequence[bytes]) -> list[str]:
-    """For each line of a block the session that it is a notification of; empty for any other line, and for
-    one that cannot be passed on as it is (see `passable`).
+    """Return the session for each line of a block that is a notification; empty for any other line, and for
+    one that can't be passed on unchanged (see `passable`).
 
     Every line is parsed here: one that has a name is valid JSON in valid UTF-8. The short way reads plain
     notifications without an envelope; it gives the same names as the long way, at a third of its price.
@@ -78,7 +78,7 @@ def _session_of_line(line: bytes) -> str:
 
 
 def passable(frame: bytes) -> bytes:
-    """A frame that `decode` accepts, as it is stored and passed on.
+    """Return a frame that `decode` accepts, as it is stored and passed on.
 
     A carriage return is white space for JSON, and the end of a line for server-sent events. Half of a
     surrogate pair is an escape that JSON can write and many parsers refuse; it is passed on as U+FFFD.
@@ -87,12 +87,12 @@ def passable(frame: bytes) -> bytes:
 
 
 def no_result(method: str) -> str:
-    """The reason why a call of this method failed whose answer has no usable result."""
+    """Return the reason why a call of this method failed, whose answer has no usable result."""
     return f"the agent's answer to {method} has neither a usable result nor an error"
 
 
 def object_of(raw: bytes | Raw | UnsetType | None) -> dict[str, Raw]:
-    """The members of an object, unread; none if it is something else."""
+    """Return the members of an object, undecoded; none if it is not an object."""
     if raw is None or isinstance(raw, UnsetType):
         return {}
     try:
@@ -102,7 +102,7 @@ def object_of(raw: bytes | Raw | UnsetType | None) -> dict[str, Raw]:
 
 
 def value_of(raw: bytes | Raw | None, default: object = None) -> Any:
-    """The value of a member, as plain values."""
+    """Return the value of a member, as plain values."""
     try:
         return default if raw is None else msgspec.json.decode(raw)
     except UNREADABLE_TEXT:
@@ -110,8 +110,8 @@ def value_of(raw: bytes | Raw | None, default: object = None) -> Any:
 
 
 def prompt_texts(params: bytes | Raw, most: int) -> Iterator[str]:
-    """What each text block of a prompt begins with, up to `most` characters. Of a large text nothing more is
-    made: msgspec ends the process if there is no memory for all of it.
+    """Return the beginning of each text block of a prompt, up to `most` characters. A large text is not
+    decoded: msgspec ends the process if there is not enough memory.
     """
     try:
         blocks = _blocks.decode(object_of(params).get("prompt", b"[]"))
@@ -126,19 +126,19 @@ def prompt_texts(params: bytes | Raw, most: int) -> Iterator[str]:
 
 
 def ours_in(params: Mapping[str, Raw]) -> dict[str, Any]:
-    """`_meta.dragoman`, which is data and nothing more."""
+    """Return `_meta.dragoman`, which is only data."""
     meta = value_of(params.get("_meta"), {})
     ours = meta.get("dragoman") if isinstance(meta, dict) else None
     return ours if isinstance(ours, dict) else {}
 
 
 def update_start(session_id: str) -> bytes:
-    """How the updates of a session begin, up to the update's own members."""
+    """Return the beginning of a session's updates, up to the update's own members."""
     return UPDATE + b'"sessionId":%b,"update":{"sessionUpdate":"' % encode_json(session_id)
 
 
 def update_kind(frame: bytes, start: bytes) -> bytes | None:
-    """Which kind of update it is; None if that takes more than a look."""
+    """Return the kind of an update; None if that needs a full parse."""
     if not frame.startswith(start):
         return None
     begin = len(start)
@@ -146,7 +146,7 @@ def update_kind(frame: bytes, start: bytes) -> bytes | None:
 
 
 class BlockLines(list[bytes]):
-    """The lines of a block, with the block itself as `text`: what is asked of all of them is asked of it."""
+    """The lines of a block, with the block itself as `text` for checks of all lines."""
 
     __slots__ = ("text",)
 
@@ -158,8 +158,8 @@ class BlockLines(list[bytes]):
 
 
 def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
-    """Whether each frame begins with one of these, none of which begins with another. Much faster than to
-    ask one after the other. What has a text is searched as a whole, and not taken apart.
+    """Whether each frame begins with one of these, none of which begins with another. Much faster than one
+    check for each. A `text` is searched as a whole.
     """
     if len(frames) == 1:
         return frames[0].startswith(heads)
@@ -178,27 +178,29 @@ def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
 
 
 def text_of(frames: Sequence[bytes]) -> bytes:
-    """Frames without newlines, each with one behind it; a block or a journal's page has that text already."""
+    """Return frames without newlines, each with one after it; a block or a journal's page has that text
+    already.
+    """
     text: bytes | None = getattr(frames, "text", None)
     return b"\n".join((*frames, b"")) if text is None else text
 
 
 def with_cursor(update: bytes, sequence: int) -> bytes:
-    """`with_ours` for an update, which nearly every frame is."""
+    """Return `with_ours` for an update, the most frequent frame."""
     if b'"_meta"' in update:
         return with_ours(update, "params", {"cursor": str(sequence)})
     return b'%b"_meta":{"dragoman":{"cursor":"%d"}},%b' % (UPDATE, sequence, update[len(UPDATE) :])
 
 
 def with_cursors(updates: Sequence[bytes], first: int) -> bytes:
-    """The same for updates that follow each other from `first` on and have no `_meta`, with newlines."""
+    """Return the same for consecutive updates from `first` on without `_meta`, with newlines."""
     skip = len(UPDATE)
     form = UPDATE + b'"_meta":{"dragoman":{"cursor":"%d"}},%b\n'
     return b"".join([form % (sequence, update[skip:]) for sequence, update in enumerate(updates, first)])
 
 
 def stable_result(result: bytes, *, usage: bool) -> bytes:
-    """The result of a prompt; without `usage`, which the stable protocol does not have, unless asked for."""
+    """Return the result of a prompt; without `usage`, which the stable protocol lacks, unless requested."""
     if usage or b'"usage"' not in result:
         return result
     members = object_of(result)
@@ -207,18 +209,18 @@ def stable_result(result: bytes, *, usage: bool) -> bytes:
 
 
 STEERED_MESSAGE = "steer-"
-"""How the `messageId` of a user's message into a running turn begins. Its key follows."""
+"""The prefix of the `messageId` of a user's message into a running turn. Its key follows."""
 
 
 def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
-    """A prompt as updates for clients that did not write it."""
+    """Return a prompt as updates for clients that did not write it."""
     begin = update_start(session_id) + b'user_message_chunk","content":'
     end = b',"messageId":%b}}}' % encode_json(f"prompt-{key}")
     return [begin + bytes(block) + end for block in prompt]
 
 
 def with_ours(frame: bytes, member: str, ours: Mapping[str, object]) -> bytes:
-    """The frame with `_meta.dragoman` in its params or result. What stands there already stays."""
+    """Return the frame with `_meta.dragoman` in its params or result. Existing members stay."""
     if member == "params" and frame.startswith(UPDATE) and b'"_meta"' not in frame:
         encoded_meta = encode_json({"dragoman": ours})
         return b'%b"_meta":%b,%b' % (UPDATE, encoded_meta, frame[len(UPDATE) :])
@@ -231,8 +233,8 @@ def with_ours(frame: bytes, member: str, ours: Mapping[str, object]) -> bytes:
 
 
 def merge_ours(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[str, Any]:
-    """Params with further members of the hub in their `_meta`; a member that is UNSET is taken out, whoever
-    wrote it.
+    """Return params with further members of the hub in their `_meta`; a member that is UNSET is removed,
+    whoever wrote it.
     """
     meta = value_of(params.get("_meta"), {})
     meta = meta if isinstance(meta, dict) else {}
@@ -243,7 +245,7 @@ def merge_ours(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[st
 
 
 def with_session_id(frame: bytes, session_id: str) -> bytes:
-    """The frame with another session id: an agent may use an id of its own."""
+    """Return the frame with another session id: an agent may use its own."""
     whole = object_of(frame)
     params = object_of(whole.get("params"))
     if "sessionId" not in params:
@@ -254,12 +256,14 @@ def with_session_id(frame: bytes, session_id: str) -> bytes:
 
 
 def may_name_sessions(text: bytes) -> bool:
-    """Whether one of these frames may be an update that names another session than its own."""
+    """Whether one of these frames may be an update that names another session."""
     return b'"subagent_' in text or b'"session_message' in text
 
 
 def with_names(frame: bytes, name_of: Callable[[str], str]) -> bytes:
-    """The frame, with the hub's ids for the other sessions in its update; `name_of` takes the agent's."""
+    """Return the frame with the hub's ids for other sessions in its update; `name_of` maps
+    the agent's ids.
+    """
     whole = object_of(frame)
     params = object_of(whole.get("params"))
     update = object_of(params.get("update"))
@@ -286,7 +290,7 @@ def texts_in(ours: dict[str, Any], name: str) -> list[str]:
 
 
 def without_ours(params: dict[str, Raw]) -> dict[str, Raw]:
-    """The message for an agent, without the hub's own members."""
+    """Return the message for an agent, without the hub's own members."""
     meta = value_of(params.get("_meta"))
     if not isinstance(meta, dict) or "dragoman" not in meta:
         return params
@@ -296,7 +300,7 @@ def without_ours(params: dict[str, Raw]) -> dict[str, Raw]:
 
 
 def answer_frame(request_id: Id, result: Raw | None, error: object) -> bytes:
-    """The answer to a request: its result, or without one its error."""
+    """Return the answer to a request: its result, or without one its error."""
     if result is not None:
         return response(request_id, bytes(result))[:-1]
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode_json(request_id), encode_json(error))

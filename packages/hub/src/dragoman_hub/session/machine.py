@@ -57,18 +57,18 @@ Verdict: TypeAlias = Literal["done", "ignored", "accepted", "known", "closing", 
 
 
 class StepResult(NamedTuple):
-    """The effects of an event. The verdict is for whoever has brought it."""
+    """The effects of an event. The verdict is for its sender."""
 
     state: SessionState
     entries: tuple[NewEntry, ...] = ()
     effects: tuple[Effect, ...] = ()
     verdict: Verdict = "done"
     replaces_receipt: bool = False
-    """Whether the entries begin in the place of the last one before them, a receipt."""
+    """Whether the entries replace the last one before them, a receipt."""
 
 
 def step(state: SessionState, event: Event, now: float) -> StepResult:
-    """`now` is the time of the entries, and decides what is due."""
+    """Compute the effects of an event. `now` is the time of the entries, and decides what is due."""
     if state.phase in ("closed", "lost"):
         # A prompt that has its answer is not refused: whoever sends it again takes a refusal for "not run".
         has_answer = (isinstance(event, ev.PromptReceived) and event.key in state.answers) or (
@@ -81,7 +81,7 @@ def step(state: SessionState, event: Event, now: float) -> StepResult:
 
 
 def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
-    """The verdict on a prompt with this key that comes now."""
+    """Return the verdict on a new prompt with this key."""
     if state.knows_key(key):
         return "known"
     if state.parent:
@@ -92,7 +92,7 @@ def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
 
 
 def steer_verdict(state: SessionState, key: str) -> Verdict:
-    """The verdict on a message into the turn with this key that comes now."""
+    """Return the verdict on a new message into the turn with this key."""
     if state.knows_steer(key):
         return "known"
     if state.parent:
@@ -802,11 +802,11 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
 
 
 LONGEST_OPENING = 4096
-"""Characters of a prompt in which its title is looked for."""
+"""The characters of a prompt in which its title is searched."""
 
 
 def title_of(params: Raw) -> str:
-    """A session is known by the first prompt that says something: `go` and `hi` do not."""
+    """Return the title of a session: its first prompt with content; `go` and `hi` do not count."""
     for text in map(str.strip, prompt_texts(params, LONGEST_OPENING)):
         if text:
             line = text.splitlines()[0].strip()

@@ -23,7 +23,7 @@ from dragoman_hub.session.frames import (
 
 MESSAGE_KINDS = frozenset({b"agent_message_chunk", b"agent_thought_chunk", b"user_message_chunk"})
 OWN_MESSAGE = "message-"
-"""How the ids begin that the hub makes up. The number of the message's first entry follows."""
+"""The prefix of ids that the hub generates. The number of the message's first entry follows."""
 
 _MEMBER = b'"messageId"'
 _ENDS = frozenset({b"tool_call", b"tool_call_update"})
@@ -31,7 +31,7 @@ _ENDS = frozenset({b"tool_call", b"tool_call_update"})
 
 
 def last_message_frame(session_id: str, frames: Sequence[bytes]) -> bytes:
-    """The last of these updates that is a piece of a message, or after which another one begins."""
+    """Return the last of these updates that is a piece of a message, or ends one."""
     start = update_start(session_id)
     return next(
         (frame for frame in reversed(frames) if update_kind(frame, start) in MESSAGE_KINDS | _ENDS), b""
@@ -39,19 +39,19 @@ def last_message_frame(session_id: str, frames: Sequence[bytes]) -> bytes:
 
 
 class MessageIds(Struct):
-    """The message that a session is at."""
+    """The current message of a session."""
 
     turn: str = ""
     kind: bytes = b""
     id: str = ""
     begin: bytes = b""
-    """How the pieces of the message begin, and below what goes in behind that."""
+    """The beginning of the message's pieces, and the place of the id after it."""
     member: bytes = b""
 
     @classmethod
     def after(cls, session_id: str, frame: bytes, *, turn: str, since: int) -> MessageIds:
-        """Where a hub before this one stopped in a turn that began with entry `since`: with this update, if
-        that is of the turn.
+        """Continue where an earlier hub stopped in a turn that began with entry `since`: after this update,
+        if it belongs to the turn.
         """
         ids, update = cls(turn=turn), object_of(object_of(object_of(frame).get("params")).get("update"))
         kind, message_id = value_of(update.get("sessionUpdate")), value_of(update.get("messageId"))
@@ -63,7 +63,9 @@ class MessageIds(Struct):
         return ids
 
     def stamp(self, session_id: str, frames: Sequence[bytes], *, turn: str, sequence: int) -> Sequence[bytes]:
-        """The same updates, each piece of a message with an id; `sequence` is the number of the first."""
+        """Return the same updates, each piece of a message with an id; `sequence` is the
+        number of the first.
+        """
         pieces = self.go_on(frames, turn=turn)
         if pieces is not None:
             return pieces
@@ -71,7 +73,7 @@ class MessageIds(Struct):
         return [self._stamp(frame, start, number) for number, frame in enumerate(frames, sequence)]
 
     def go_on(self, frames: Sequence[bytes], *, turn: str) -> list[bytes] | None:
-        """`stamp` for pieces that all continue the message, as nearly all do; None if they do not."""
+        """Return `stamp` for pieces that all continue the message, as nearly all do; None if they do not."""
         if turn != self.turn:
             self.turn, self.kind = turn, b""
         if not self.kind or not all_begin(frames, self.begin) or _MEMBER in text_of(frames):

@@ -53,11 +53,11 @@ EVENT_KINDS = frozenset(
         "deleted",
     }
 )
-"""What clients hear of as events, in the note's own words."""
+"""Notes that clients get as events, with the kinds unchanged."""
 
 
 class StreamNote(Struct, frozen=True, omit_defaults=True):
-    """Every member that any note has; which ones it has depends on its kind."""
+    """All members of notes; each kind has some of them."""
 
     hub: str
     key: str = ""
@@ -89,11 +89,11 @@ class StreamNote(Struct, frozen=True, omit_defaults=True):
 _notes = json_decoder(StreamNote)
 
 HEARD = b'{"hub":"heard",'
-"""How the note begins that stands behind nearly every update of an agent that outlives the hub."""
+"""The beginning of the note that follows nearly every update of an agent that outlives the hub."""
 
 
 def encode_receipt(number: int) -> bytes:
-    """`note("heard", n=number)`, which is written as often as all other notes together."""
+    """Encode `note("heard", n=number)`, which is written as often as all other notes together."""
     return b'%b"n":%d}' % (HEARD, number)
 
 
@@ -112,14 +112,12 @@ def read_note(frame: bytes) -> StreamNote | None:
 
 
 def parent_in(first: bytes | None) -> str:
-    """The session for which a child session works, by the first frame of the child's stream; empty for any
-    other.
-    """
+    """Return the parent of a child session, by the first frame of its stream; empty for any other."""
     made = None if first is None else read_note(first)
     return "" if made is None else made.parent
 
 
 def event_of(frame: bytes) -> dict[str, Raw]:
-    """The fields of a note, as those of an event."""
+    """Return the fields of a note in the form of an event."""
     members = msgspec.json.decode(frame, type=dict[str, Raw])
     return {"event": members.pop("hub"), **members}

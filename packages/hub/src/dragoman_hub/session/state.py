@@ -38,11 +38,11 @@ from dragoman_hub.session.notes import StreamNote, read_note
 Direction: TypeAlias = Literal["to_agent", "to_client", "note"]
 
 SAVED_STATES = ("closed", "archived")
-"""How a listing calls a session that is not open; lists leave archived ones out."""
+"""The states in listings of sessions that are not open; lists leave archived ones out."""
 
 Phase: TypeAlias = Literal["open", "closing", "closed", "lost"]
-"""`closing`: prompts are refused, the turn is being ended. `closed`: nothing happens any more. `lost`:
-another node has the session.
+"""`closing`: prompts are refused, the turn is being ended. `closed`: no more events. `lost`: another node has
+the session.
 """
 
 TEXT_KINDS = (b"agent_message_chunk", b"agent_thought_chunk")
@@ -58,28 +58,28 @@ KEPT_KINDS = frozenset(
         b"session_info_update",
     }
 )
-"""Updates of which the latest says everything; a client that joins late is given those at once."""
+"""Updates of which only the latest matters; a client that joins late gets those at once."""
 
 ANNOUNCEMENTS = frozenset(kind.encode() for kind in subagent_words.ANNOUNCEMENTS)
-"""Updates with which an agent announces child sessions, and says what becomes of them."""
+"""Updates with which an agent announces child sessions and reports their fate."""
 
 TITLE = 80
-"""Characters of a title that is taken from a prompt or given to a child."""
+"""The most characters of a title from a prompt, or for a child."""
 
 LONGEST_TITLE = 200
-"""Characters of a title that a client or an agent gives: it is in every list of sessions."""
+"""The most characters of a title from a client or an agent: it is in every list of sessions."""
 
 SHORTEST_TITLE = 4
-"""Characters of a prompt that may become a title, unless it is in a script that says much with few."""
+"""The least characters of a prompt that may become a title, unless its script says much with few."""
 
 TOOL_CALLS = frozenset({b"tool_call", b"tool_call_update"})
-"""Updates that say what a later request for permission may be about."""
+"""Updates about the subject of a later permission request."""
 
 QUESTIONS = frozenset({"session/request_permission", "elicitation/create"})
-"""What people are asked; any other request of an agent is for whoever lends files and terminals."""
+"""Requests that people answer; all others are for the provider of files and terminals."""
 
 OWN_ID = "hub:"
-"""How the ids of the hub's own questions begin; no agent may use such an id."""
+"""The prefix of ids of the hub's own questions; no agent may use such an id."""
 
 _RESULTS = {
     text: text
@@ -89,16 +89,16 @@ _RESULTS = {
 """Results of nearly all prompts, of which one copy is enough."""
 
 ANSWERS = 64
-"""Answers to prompts that are at hand for clients that lost theirs; the journal has all of them."""
+"""The answers to prompts in memory, for clients that lost theirs; the journal has all of them."""
 
 CHILDREN = 64
-"""Child sessions that an agent may begin in one turn of their parent; it needs a few."""
+"""The most child sessions that an agent may begin in one turn of their parent; it needs a few."""
 
 ALL_CHILDREN = 1024
-"""Child sessions of one session in all its turns."""
+"""The most child sessions of one session in all its turns."""
 
 REDACTED = "[redacted]"
-"""What journals leave of a secret."""
+"""The replacement of a secret in journals."""
 
 
 class QueuedPrompt(Struct, frozen=True):
@@ -108,11 +108,11 @@ class QueuedPrompt(Struct, frozen=True):
     by: str
     params: Raw
     sequence: int = 0
-    """The entry that has these params."""
+    """The entry with these params."""
     since: int = 0
-    """The entry with which it was taken; the one above is another if it was edited."""
+    """The entry with which it was accepted; different from the one above if it was edited."""
     is_whole: bool = True
-    """False if only the redacted form is left, which is not to be acted upon."""
+    """False if only the redacted form is left, which must not have effects."""
 
 
 class OpenTurn(Struct, frozen=True):
@@ -123,9 +123,9 @@ class OpenTurn(Struct, frozen=True):
     id: Id
     sequence: int
     lends: tuple[str, ...] = ()
-    """Methods that its client answers: it is waited for if it is cut off."""
+    """Methods that its client answers: the agent waits for the client if it is disconnected."""
     since: int = 0
-    """The entry with which it was taken."""
+    """The entry with which it was accepted."""
 
 
 class OpenSteer(Struct, frozen=True):
@@ -134,7 +134,7 @@ class OpenSteer(Struct, frozen=True):
     key: str
     id: int
     sequence: int
-    """The entry that has the frame for the agent."""
+    """The entry with the frame for the agent."""
     method: str = ""
     params: Raw = Raw(b"{}")
     by: str = ""
@@ -142,7 +142,7 @@ class OpenSteer(Struct, frozen=True):
 
 
 class OpenRequest(Struct, frozen=True):
-    """A request of the agent, or a question of the hub's own, that has no answer."""
+    """An unanswered request of the agent, or a question of the hub itself."""
 
     sequence: int
     id: Id
@@ -151,35 +151,35 @@ class OpenRequest(Struct, frozen=True):
     time: float
     expires: float = 0.0
     expiry: Raw | None = None
-    """The answer that it gets when it expires."""
+    """The answer when it expires."""
     rule: str = ""
     """The rule of the policy by which people are asked."""
     assessment: dict[str, Raw] | None = None
-    """What the reviewer's rules say of it, as clients are told; None as long as they have said nothing."""
+    """The risks that the reviewer's rules found, for clients; None until they are known."""
     act: Raw | None = None
-    """What was judged, as people are shown it."""
+    """The judged action, for people."""
     shown_params: Raw | None = None
-    """The params with all that was judged in them; None if the agent's own say it all."""
+    """The params with everything that was judged; None if the agent's own are complete."""
     is_whole: bool = True
-    """As with `QueuedPrompt`."""
+    """As in `QueuedPrompt`."""
     is_judged: bool = False
-    """Whether a question is judged, and that is written down. It ends with the hub: the next one judges the
-    question again before anybody sees it.
+    """Whether a question is judged, and the judgement is stored. It ends with the hub: the next hub judges
+    the question again before clients see it.
     """
 
     @property
     def is_own(self) -> bool:
-        """Whether the hub asks it, so that its answer is not for the agent."""
+        """Whether it is the hub's own, so that its answer is not for the agent."""
         return is_own_id(self.id)
 
     @property
     def shown(self) -> Raw:
-        """The params as clients get them."""
+        """The params for clients."""
         return self.params if self.shown_params is None else self.shown_params
 
     @property
     def judgement(self) -> dict[str, Raw]:
-        """Members for clients beside the params: the judgement and the risks."""
+        """Members for clients besides the params: the judgement and the risks."""
         return {**({} if self.act is None else {"act": self.act}), **(self.assessment or {})}
 
     @property
@@ -196,20 +196,20 @@ class ChildSession(Struct, frozen=True):
     """A session's record of its child session, which its agent has announced or named."""
 
     turn: int = 0
-    """The turn in which it was first heard of."""
+    """The turn in which it first appeared."""
     title: str = ""
     can_cancel: bool = False
-    """Whether the agent takes `session/cancel` for it."""
+    """Whether the agent accepts `session/cancel` for it."""
     is_running: bool = False
-    """Whether the agent has said that it works, with or without a turn of the parent."""
+    """Whether the agent has reported that it works, with or without a turn of the parent."""
     id: str = ""
-    """The hub's id for it; empty as long as it has no stream."""
+    """The hub's id for it; empty until it has a stream."""
     made_at: int = 0
-    """The entry that says so."""
+    """The entry with that id."""
     work: str = ""
-    """The state that the agent has announced last: `running`, `requires_action`, `idle` and the like."""
+    """The last announced state: `running`, `requires_action`, `idle` and the like."""
     stop_reason: str = ""
-    """How its last turn ended, while it is idle."""
+    """The stop reason of its last turn, while it is idle."""
 
 
 class PromptAnswer(Struct, frozen=True, gc=False):
@@ -221,7 +221,7 @@ class PromptAnswer(Struct, frozen=True, gc=False):
     content: bytes
     """The result or the error; empty if the entry has neither."""
     by: str = ""
-    """The token that sent the prompt; empty if the entry does not say it."""
+    """The token that sent the prompt; empty if the entry does not have it."""
 
     @classmethod
     def read(cls, sequence: int, note: StreamNote) -> PromptAnswer:
@@ -233,14 +233,14 @@ class PromptAnswer(Struct, frozen=True, gc=False):
 
     @property
     def note(self) -> StreamNote:
-        """As the entry says it."""
+        """The note of the entry."""
         if not self.is_error:
             return StreamNote("turn_ended", key=self.key, by=self.by, result=Raw(self.content))
         error = Raw(self.content) if self.content else UNSET
         return StreamNote("turn_ended", key=self.key, by=self.by, error=error)
 
     def to(self, request_id: Id, *, usage: bool) -> bytes:
-        """The answer for the waiter of this id, who may want the usage."""
+        """Return the answer for the waiter with this id, who may want the usage."""
         if not self.is_error:
             return response(request_id, stable_result(self.content, usage=usage))
         error = self.content or b'{"code":-32603,"message":"Internal error"}'
@@ -272,7 +272,7 @@ class EntryRun(Protocol):
 
 
 class SessionState(Struct, frozen=True, kw_only=True):
-    """A session. The first part is in its stream, the second ends with the hub."""
+    """The state of a session. The first part is in its stream, the second ends with the hub."""
 
     id: str
     last: int = 0
@@ -281,48 +281,48 @@ class SessionState(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     folders: tuple[str, ...] = ()
     agent_session: str = ""
-    """The id by which the agent knows the session."""
+    """The agent's id of the session."""
     process: int = 0
-    """The process that knew the session last, and since which entry; 0 if it was told to close it."""
+    """The last process that knew the session, and since which entry; 0 after the order to close it."""
     bound_at: int = 0
     taken_before: int = 0
-    """Numbers of frames for the process's host begin behind this one, which it has of an earlier stream of
-    this name.
+    """The number after which frames for the process's host begin: it has earlier ones of a stream of this
+    name.
     """
     agent_answer: dict[str, Raw] = {}
-    """What the agent answered when the session was made or brought back."""
+    """The agent's answer when the session was created or restored."""
     loading: int = 0
-    """The id of the request by which the process is bringing the session back; 0 if there is none."""
+    """The id of the request by which the process restores the session; 0 if there is none."""
     is_incomplete: bool = False
-    """Whether the agent was asked to load a session of its own, and has not said yet that it has it."""
+    """Whether the agent must load one of its own sessions, and has not confirmed it yet."""
     last_received: int = 0
     """Frames of the process up to this number are in the stream, or not for it."""
     past_process: int = 0
-    """The process that had the session last, whose frames these are; 0 while one has it."""
+    """The last process of the session, to which that number belongs; 0 while there is one."""
     turn: OpenTurn | None = None
     queue: tuple[QueuedPrompt, ...] = ()
     requests: dict[int, OpenRequest] = {}
     answers: dict[str, PromptAnswer] = {}
     has_old_answers: bool = False
-    """Whether there are answers that are not at hand any more: only the journal knows them."""
+    """Whether there are answers that only the journal has."""
     steers: dict[str, OpenSteer] = {}
-    """Messages into turns that have no answer, by their keys."""
+    """Unanswered messages into turns, by their keys."""
     steer_answers: dict[str, PromptAnswer] = {}
-    """What came of the last messages into turns."""
+    """The outcomes of the last messages into turns."""
     latest: dict[bytes, bytes] = {}
     title: str = ""
     has_failed: bool = False
     turns: int = 0
     parent: str = ""
-    """The session whose child it is; empty for one that a client has made."""
+    """The parent session of a child; empty for a session of a client."""
     children: dict[str, ChildSession] = {}
-    """By the agent's own ids for them."""
+    """Child sessions by the agent's own ids."""
     source: str = ""
-    """The session of another agent that goes on in this one."""
+    """The session of another agent that continues in this one."""
     is_unbriefed: bool = False
-    """Whether no turn has ended yet in which the agent was told of that session."""
+    """Whether no turn with a summary of that session has ended yet."""
     successor: str = ""
-    """The session in which another agent goes on."""
+    """The session in which another agent continues."""
 
     phase: Phase = "open"
     start: str = ""
@@ -330,21 +330,21 @@ class SessionState(Struct, frozen=True, kw_only=True):
     is_bound: bool = False
     """Whether a process knows the session now."""
     survives: bool = False
-    """Whether that process outlives the hub, so that numbers of its frames mean something to the next one."""
+    """Whether that process outlives the hub, so that the next hub can use the numbers of its frames."""
     remind: bool = False
-    """Whether the process knows nothing of what was said before."""
+    """Whether the process does not know the earlier messages."""
     is_draining: bool = False
     """Whether prompts wait for the next hub."""
     last_stored: int | None = None
-    """An entry that is stored, and all before it; None while the stream is read. Answers behind it stay at
-    hand, because nobody finds them in the journal.
+    """The last stored entry; None while the stream is read. Answers after it stay in memory, because they are
+    not in the journal.
     """
     closing_process: int | None = None
-    """The process that is told to close the session, and still gets answers to what it asks."""
+    """The process that must close the session, and still gets answers to its requests."""
     deletes: bool = False
-    """Whether the session is deleted once it is closed."""
+    """Whether the session is deleted after it is closed."""
     close_by: float = 0.0
-    """When a turn that does not end is given up because the session is being closed."""
+    """The time at which a turn that does not end is given up because the session is being closed."""
 
     @property
     def is_busy(self) -> bool:
@@ -357,30 +357,30 @@ class SessionState(Struct, frozen=True, kw_only=True):
 
     @property
     def is_calm(self) -> bool:
-        """Whether nothing is under way: no caller waits for the agent, nor the agent for anything."""
+        """Whether nothing is in progress: no caller waits for the agent, and the agent waits for nothing."""
         return not (self.waits_for_agent or self.queue or self.requests)
 
     @property
     def waits_for_person(self) -> bool:
-        """Whether its agent waits for the answer of a person, here or at the client that provides files."""
+        """Whether its agent waits for a person's answer, here or at the client that provides files."""
         return any(is_for_person(request.method) for request in self.requests.values())
 
     @property
     def questions(self) -> Sequence[OpenRequest]:
-        """The open questions for people. Questions that are not judged yet are not among them."""
+        """The open questions for people, without those that are not judged yet."""
         if not self.requests:
             return ()
         return [request for request in self.requests.values() if request.is_question and request.is_judged]
 
     def visible_request(self, sequence: int) -> OpenRequest | None:
-        """The open request with this number, if anybody may know of it."""
+        """Return the open request with this number, if clients may see it."""
         request = self.requests.get(sequence)
         return request if request is not None and request.is_visible else None
 
     @property
     def withheld_from(self) -> int:
-        """The first question that is not judged yet: clients get nothing from there on; 0 if there
-        is none.
+        """The first question that is not judged yet: clients get nothing from there on; 0
+        if there is none.
         """
         if not self.requests:
             return 0
@@ -401,7 +401,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
         return is_running or any(prompt.key == key for prompt in self.queue)
 
     def knows_key(self, key: str) -> bool:
-        """Whether a prompt with this key is open, or its answer at hand."""
+        """Whether a prompt with this key is open, or its answer in memory."""
         return key in self.answers or self.has_open_prompt(key)
 
     @property
@@ -410,32 +410,32 @@ class SessionState(Struct, frozen=True, kw_only=True):
         return (self.cwd, *self.folders)
 
     def owner_of(self, key: str) -> str:
-        """The token whose prompt has this key; empty if that is not at hand."""
+        """Return the token of the prompt with this key; empty if that is not in memory."""
         prompts = (*((self.turn,) if self.turn is not None else ()), *self.queue)
         owner = next((prompt.by for prompt in prompts if prompt.key == key), "")
         return owner or (self.answers[key].by if key in self.answers else "")
 
     def owner_of_steer(self, key: str) -> str:
-        """The same for a message into a turn."""
+        """Return the same for a message into a turn."""
         if key in self.steers:
             return self.steers[key].by
         return self.steer_answers[key].by if key in self.steer_answers else ""
 
     def knows_steer(self, key: str) -> bool:
-        """Whether a message into a turn with this key is with the agent, or its outcome at hand."""
+        """Whether a message into a turn with this key is at the agent, or its outcome in memory."""
         return key in self.steers or key in self.steer_answers
 
     @property
     def current(self) -> OpenTurn | QueuedPrompt | None:
-        """The prompt that is with the agent, or on its way to it."""
+        """The prompt that is at the agent, or on its way to it."""
         return self.turn or (self.queue[0] if self.start else None)
 
     def child(self, own: str) -> ChildSession:
-        """The known facts of a child, by the agent's own id for it."""
+        """Return the known facts of a child, by the agent's own id."""
         return self.children.get(own) or ChildSession()
 
     def update(self, kind: bytes) -> dict[str, Raw]:
-        """The latest update of a kind, its members unread."""
+        """Return the latest update of a kind, its members undecoded."""
         return object_of(object_of(object_of(self.latest.get(kind)).get("params")).get("update"))
 
 
@@ -444,7 +444,7 @@ _NOTHING: dict[Any, Any] = {}
 
 
 def new_state(session_id: str) -> SessionState:
-    """The state of a session without entries."""
+    """Return the state of a session without entries."""
     return SessionState(
         id=session_id,
         agent_session=session_id,
@@ -471,8 +471,8 @@ def is_name(session_id: str) -> bool:
 
 
 def fold(state: SessionState, entries: Iterable[EntryView]) -> SessionState:
-    """The state behind these entries, which follow those that it has seen. A page that has runs is read by
-    the run.
+    """Return the state after these entries, which follow those in this state. A page with runs is read by the
+    run.
     """
     runs: Iterable[EntryRun] | None = getattr(entries, "runs", None)
     if runs is not None:
@@ -487,7 +487,7 @@ def fold(state: SessionState, entries: Iterable[EntryView]) -> SessionState:
 
 
 def apply(state: SessionState, direction: Direction, frames: Sequence[bytes], time: float) -> SessionState:
-    """The state behind frames that get the next numbers of its stream."""
+    """Return the state after frames that get the next numbers of its stream."""
     if direction == "to_client":
         return _apply_from_agent(state, frames, time)
     apply_frame = _apply_to_agent if direction == "to_agent" else _apply_note
@@ -497,8 +497,8 @@ def apply(state: SessionState, direction: Direction, frames: Sequence[bytes], ti
 
 
 def are_chunks(session_id: str, frames: Sequence[bytes]) -> bool:
-    """Whether all of these are pieces of text of this session, as nearly everything is. They change nothing
-    but the count of entries.
+    """Whether all of these are pieces of text of this session, as nearly all frames are. They change only the
+    count of entries.
     """
     return all_begin(frames, *_chunk_starts(session_id))
 
@@ -510,7 +510,7 @@ def _chunk_starts(session_id: str) -> tuple[bytes, ...]:
 
 
 def tool_call_updates(session_id: str, frames: Sequence[bytes]) -> Iterator[Raw]:
-    """The updates about tool calls in frames of an agent."""
+    """Return the updates about tool calls in frames of an agent."""
     if are_chunks(session_id, frames):
         return
     start = update_start(session_id)
@@ -690,7 +690,7 @@ def _apply_turn_ended(state: SessionState, note: StreamNote) -> SessionState:
 def latest_answers(
     answers: dict[str, PromptAnswer], *, keep_after: int | None = None
 ) -> dict[str, PromptAnswer]:
-    """The latest answers in memory, and all after the entry `keep_after`."""
+    """Return the latest answers in memory, and all after the entry `keep_after`."""
     if len(answers) <= ANSWERS:
         return answers
     # By number: the end of a refused prompt is written in the place of that prompt.
@@ -807,7 +807,7 @@ def _without(queue: tuple[QueuedPrompt, ...], key: str) -> tuple[QueuedPrompt, .
 
 
 def with_request(state: SessionState, request: OpenRequest) -> SessionState:
-    """The same session with another form of one of its requests."""
+    """Return the same session with another form of one of its requests."""
     return replace(state, requests={**state.requests, request.sequence: request})
 
 
@@ -817,7 +817,7 @@ def with_request(state: SessionState, request: OpenRequest) -> SessionState:
 def restore(
     state: SessionState, originals: Mapping[int, bytes], is_redacted: Callable[[bytes], bool]
 ) -> SessionState:
-    """Put the original text in place of a redacted one, where the hub must act on it."""
+    """Put the original text in place of a redacted one, where it has effects."""
     requests = {
         sequence: _restored_request(request, originals.get(sequence, b""), is_redacted)
         for sequence, request in state.requests.items()
@@ -836,9 +836,9 @@ def with_listing(
     is_closed: bool,
     is_redacted: Callable[[bytes], bool],
 ) -> SessionState:
-    """The state with what a listing knows of the session. Names in a stream may be redacted, because a
-    folder may be called like a key; those in listings are not. A folder of which only a redacted name is
-    left is left out, until a client brings it again.
+    """Return the state with the facts from a listing. Names in a stream may be redacted, because a folder's
+    name may look like a key; those in listings are not. A folder with only a redacted name is left out, until
+    a client sends it again.
     """
     is_cwd_lost = is_redacted(state.cwd.encode(errors="replace"))
     return replace(

@@ -20,13 +20,13 @@ from dragoman_hub.session.frames import STEERED_MESSAGE, encode_json, object_of,
 from dragoman_hub.session.state import Direction, OpenSteer, SessionState
 
 MOST_STEERS = 32
-"""Messages that may wait for the agent's answer in one session."""
+"""The most messages that may wait for the agent's answer in one session."""
 
 DOUBT = "Internal error: the agent may or may not have the message: "
 
 
 class SteerWork(Protocol):
-    """The step in which it happens (`machine`)."""
+    """The interface of the current step (`machine`)."""
 
     state: SessionState
 
@@ -43,7 +43,7 @@ def accept_steer(work: SteerWork, event: ev.SteerReceived) -> None:
 
 
 def answer_steer(work: SteerWork, steer: OpenSteer, event: ev.AnswerReceived) -> None:
-    """Show a message that the agent accepted as the user's; what it has not, the client still has to send."""
+    """Show a message that the agent accepted as the user's; the client still has to send a refused one."""
     is_turn_open = work.state.turn is not None
     work.append("to_client", event.frame)
     if event.error is not None:
@@ -58,7 +58,7 @@ def answer_steer(work: SteerWork, steer: OpenSteer, event: ev.AnswerReceived) ->
 
 
 def doubt_steers(work: SteerWork, reason: str, data: object = None) -> None:
-    """Nobody will hear what became of the messages that are with the agent."""
+    """End the messages at the agent with an unknown outcome."""
     for key in work.state.steers:
         doubt_steer(work, key, reason, data)
 
@@ -86,5 +86,5 @@ def _chunk(session_id: str, key: str, block: object, outcome: str) -> bytes:
 
 
 def data_of(error: object) -> object:
-    """The additional data of an error."""
+    """Return the additional data of an error."""
     return value_of(object_of(Raw(encode_json(error))).get("data"))

@@ -70,8 +70,8 @@ class PageFile(Struct, frozen=True):
 
 
 class Page:
-    """`Page()` is the application; it reads its files once, when it is made. `hubs` tells the addresses of
-    other hubs that the page may talk to, whenever it is given to somebody.
+    """The application `Page()`. It reads its files once, when it is created. `hubs` returns the addresses of
+    other hubs that the page may use, whenever the page is requested.
     """
 
     def __init__(self, folder: Path = STATIC, *, hubs: Callable[[], Iterable[str]] = tuple) -> None:

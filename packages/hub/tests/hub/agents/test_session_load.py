@@ -17,7 +17,6 @@ from dragoman.errors import CallFailed, JournalFull
 from dragoman.schema import v1
 from dragoman.testing.pace import patience
 from dragoman.wire.codes import NOT_FOUND, session_not_found
-from dragoman_hub.agents import session_load
 from dragoman_hub.agents.process import AgentProcess
 from dragoman_hub.engine.lifecycle import lose
 from dragoman_hub.session import state
@@ -187,19 +186,24 @@ def test_a_load_is_not_given_up_while_its_agent_waits_for_a_person(tmp_path: Pat
     in_leaps(play())
 
 
-async def test_an_agent_that_asks_while_it_loads_is_answered_when_the_load_is_given_up(
+def test_an_agent_that_asks_while_it_loads_is_answered_when_the_load_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_load, "LOAD_SECONDS", 0.2)
     monkeypatch.setattr(state, "is_for_person", lambda method: False)  # or nobody would give it up
-    agent = LoadingAgent("session/request_permission", tmp_path)
-    async with asked_while_loading(agent, tmp_path) as (stage, client, session):
-        await eventually(lambda: agent.answers)
-        assert agent.answers == ["Request cancelled: the session was not loaded"]
-        await eventually(lambda: not stage.hub.sessions[session].state.requests)
-        agent.asks = False
-        answer = await client.answer(client.prompt(session, "say 3"))
-        assert answer["result"] == {"stopReason": "end_turn"}
+
+    async def play() -> None:
+        agent = LoadingAgent("session/request_permission", tmp_path)
+        async with asked_while_loading(agent, tmp_path) as (stage, client, session):
+            await client.asked()
+            await think()
+            await eventually(lambda: agent.answers)
+            assert agent.answers == ["Request cancelled: the session was not loaded"]
+            await eventually(lambda: not stage.hub.sessions[session].state.requests)
+            agent.asks = False
+            answer = await client.answer(client.prompt(session, "say 3"))
+            assert answer["result"] == {"stopReason": "end_turn"}
+
+    in_leaps(play())
 
 
 class FullJournal(MemoryJournal):
@@ -213,24 +217,30 @@ class FullJournal(MemoryJournal):
         return await super().append(stream, entries, after=after)
 
 
-async def test_an_agent_hears_that_a_load_is_given_up_when_that_is_stored(
+def test_an_agent_hears_that_a_load_is_given_up_when_that_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the next hub, which finds the request open, would answer it a second time."""
-    monkeypatch.setattr(session_load, "LOAD_SECONDS", 0.2)
     monkeypatch.setattr(state, "is_for_person", lambda method: False)  # or nobody would give it up
     monkeypatch.setattr("dragoman_hub.engine.log.AGAIN_SECONDS", 0.0)
-    journal = FullJournal()
-    agent = LoadingAgent("session/request_permission", tmp_path)
-    async with asked_while_loading(agent, tmp_path, journal) as (stage, client, session):
-        await client.asked()
-        journal.is_full = True
-        await eventually(lambda: not stage.hub.sessions[session].state.requests)
-        assert agent.answers == []
-        assert stage.hub.sessions[session].process is not None, "it is bound until its host has the answer"
-        journal.is_full = False
-        await eventually(lambda: agent.answers)
-        assert agent.answers == ["Request cancelled: the session was not loaded"]
+
+    async def play() -> None:
+        journal = FullJournal()
+        agent = LoadingAgent("session/request_permission", tmp_path)
+        async with asked_while_loading(agent, tmp_path, journal) as (stage, client, session):
+            await client.asked()
+            journal.is_full = True
+            await think()
+            await eventually(lambda: not stage.hub.sessions[session].state.requests)
+            assert agent.answers == []
+            assert stage.hub.sessions[session].process is not None, (
+                "it is bound until its host has the answer"
+            )
+            journal.is_full = False
+            await eventually(lambda: agent.answers)
+            assert agent.answers == ["Request cancelled: the session was not loaded"]
+
+    in_leaps(play())
 
 
 async def test_a_load_goes_on_when_its_hub_is_told_to_stop(tmp_path: Path) -> None:

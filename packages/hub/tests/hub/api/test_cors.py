@@ -81,7 +81,7 @@ async def test_a_trusted_page_learns_that_its_token_is_good_no_more_and_others_l
 
 async def test_a_trusted_page_can_pair_and_read_why_it_cannot(tmp_path: Path) -> None:
     gate = admission()
-    door = PairingDoor(gate, Pairings(gate, TokenStore(tmp_path / "tokens.json"), on_added=lambda: None))
+    door = PairingDoor(gate, Pairings(gate, TokenStore(tmp_path / "tokens.json")))
     wanted = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
     status, headers = await ask("OPTIONS", "/pair", door, origin=TRUSTED, **wanted)
     assert (status, headers["access-control-allow-origin"]) == (204, TRUSTED)

@@ -66,6 +66,7 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/agents/uninstall": "admin",
     "_dragoman/hub/files": "observe",
     "_dragoman/hub/file": "observe",
+    "_dragoman/hub/blame": "observe",
     "_dragoman/hub/folders": "prompt",
     "_dragoman/hub/terminal": "observe",
     "_dragoman/hub/changes": "observe",

@@ -19,7 +19,7 @@ OWNER = Grant("owner")
 
 def let_pair(stage: Stage, folder: Path) -> Pairings:
     admission = Admission({hash_token("t"): OWNER}, hosts=["hub.example:1"], origins=["https://page.example"])
-    stage.hub.pairings = Pairings(admission, TokenStore(folder / "tokens.json"), on_added=lambda: None)
+    stage.hub.pairings = Pairings(admission, TokenStore(folder / "tokens.json"))
     return stage.hub.pairings
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.testing.pace import patience
 from dragoman.transport.memory import memory_pair
 from dragoman_hub.cluster import link_messages as words
 from dragoman_hub.cluster import links
@@ -148,7 +149,7 @@ async def test_an_old_connection_of_a_client_does_not_take_the_place_of_its_late
 
 
 async def test_what_a_node_claimed_and_never_stored_is_free_again() -> None:
-    async with nodes("a", "b", agents={"one": obedient}, lease=0.5) as group:
+    async with nodes("a", "b", agents={"one": obedient}, lease=patience(0.5)) as group:
         await group["a"].cluster.owners.claim("never-made")
         await group.crash("a")
         owners = group["b"].cluster.owners

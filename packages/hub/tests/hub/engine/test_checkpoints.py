@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dragoman.errors import JournalError
+from dragoman.testing.pace import patience
 from dragoman_hub.engine import checkpoints
 from dragoman_hub.engine.checkpoints import read_session
 from dragoman_hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
@@ -122,7 +123,7 @@ async def talk(group: Group, turns: int) -> str:
 
 
 async def test_a_node_that_takes_a_session_over_begins_with_its_gist(often: None) -> None:
-    async with nodes("a", "b", agents={"one": obedient}, lease=0.5) as group:
+    async with nodes("a", "b", agents={"one": obedient}, lease=patience(0.5)) as group:
         session = await talk(group, 30)
         stored = await entries(group["b"].journal, session)
         written = [found for one in stored if (found := read_checkpoint(one.frame)) is not None]

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from dragoman import Agent
 from dragoman.errors import JournalError
 from dragoman.schema.v1 import ForkSessionRequest, ForkSessionResponse, NewSessionRequest, NewSessionResponse
+from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman_hub.api.endpoint import AcpEndpoint, Visit
 from dragoman_hub.api.listener import open_listener, open_socket
@@ -135,7 +136,7 @@ async def test_a_prompt_is_known_to_a_node_that_begins_with_a_checkpoint(
     monkeypatch.setattr(checkpoints, "EVERY", 20)
     monkeypatch.setattr(checkpoints, "SPANS", (60, 600))
     gate = Gate()
-    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=0.5) as group:
+    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=patience(0.5)) as group:
         client = await group["a"].client().begin()
         session = await client.new()
         assert await ask_again(client, session, "first") == ENDED

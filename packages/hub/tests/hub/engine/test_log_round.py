@@ -18,6 +18,7 @@ from dragoman_local.journal import Entry, Journal, SqliteJournal
 from dragoman_local.journal.entry_runs import EntryBatch, OnAppended
 from dragoman_local.journal.memory import MemoryJournal
 from tests.hub.engine.stream_session import StreamSession
+from tests.runtime.clock import virtually
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
 
@@ -229,19 +230,21 @@ async def gathering(journal: HeldJournal, count: int) -> list[EntryLog]:
     return logs
 
 
-async def test_updates_of_several_sessions_gather_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman_hub.engine.log_round.GATHER_SECONDS", 0.2)
-    journal = HeldJournal()
-    _, *logs = await gathering(journal, 4)
-    journal.is_asked.clear()
-    for log in logs:
-        log.add(update(b"next"))
-        await asyncio.sleep(0)
-    async with asyncio.timeout(20):
+def test_updates_of_several_sessions_gather_for_a_moment() -> None:
+    async def play() -> None:
+        journal = HeldJournal()
+        _, *logs = await gathering(journal, 4)
+        journal.is_asked.clear()
+        for log in logs:
+            log.add(update(b"next"))
+            await asyncio.sleep(0)
+        assert journal.held == []
         await journal.is_asked.wait()
-    assert len(journal.held) == 3
-    for log in logs:
-        await log.aclose()
+        assert len(journal.held) == 3
+        for log in logs:
+            await log.aclose()
+
+    virtually(play())
 
 
 @pytest.mark.parametrize("urgent_entries", [question(b"may I?"), [entry(b"prompt")], update(b"x" * 5000)])

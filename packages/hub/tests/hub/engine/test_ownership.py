@@ -52,7 +52,6 @@ class FailingJournal(MemoryJournal):
 
 async def test_a_session_whose_turn_is_not_stored_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """What its agent said would be lost: it is acknowledged, and the stream does not have it."""
-    monkeypatch.setattr(lifecycle, "STORE_SECONDS", 0.05)
     gate, journal = Gate(), FailingJournal()
     async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
         client = await stage.client().begin()
@@ -65,6 +64,7 @@ async def test_a_session_whose_turn_is_not_stored_is_not_handed_over(monkeypatch
         gate.open.set()
         await eventually(lambda: not live.state.is_busy)
         stage.hub.begin_draining()
+        monkeypatch.setattr(lifecycle, "STORE_SECONDS", 0.0)  # from here on nothing is stored in time
         await lifecycle.hand_over(stage.hub, live)
         assert session in stage.hub.sessions, "it waits for the end of the hub"
         await stage.crash()

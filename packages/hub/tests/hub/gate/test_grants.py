@@ -101,6 +101,19 @@ def test_a_revoked_token_is_refused_without_a_restart_and_its_holder_is_named(do
     assert door.live.refresh() == frozenset()
 
 
+def test_a_new_token_is_good_at_once_and_a_wrong_one_reads_no_file_anew(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door.store.add("one")
+    door.live.refresh()
+    assert door.admit(door.store.add("other")) is not None
+    assert door.admit(door.store.rotate("one")) is not None
+    reads: list[None] = []
+    monkeypatch.setattr(door.store, "read", lambda: reads.append(None))
+    assert door.admit("wrong") is None
+    assert not reads
+
+
 def test_a_rotated_token_has_its_grace_and_the_new_one_is_good_at_once(door: Door) -> None:
     old = door.store.add("a")
     door.live.refresh()

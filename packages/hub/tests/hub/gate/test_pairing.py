@@ -35,7 +35,7 @@ class PairingStage:
         self.admission = Admission({}, hosts=["127.0.0.1:1"], clock=self.clock)
         self.live = LiveGrants(self.store, self.admission)
         self.live.refresh()
-        self.pairings = Pairings(self.admission, self.store, on_added=self.live.refresh, clock=self.clock)
+        self.pairings = Pairings(self.admission, self.store, clock=self.clock)
         owner = self.admit(self.owner_token)
         assert isinstance(owner, Grant)
         self.owner = owner

@@ -167,7 +167,7 @@ async def test_a_device_gets_no_more_than_the_token_that_paired_it_and_for_no_lo
         grants = grants_of(scene.store.read(), time.time())
         (grant,) = grants.values()
         admission = Admission(grants, hosts=["here"])
-        stage.hub.pairings = pairings = Pairings(admission, scene.store, on_added=lambda: None)
+        stage.hub.pairings = pairings = Pairings(admission, scene.store)
         client = stage.client(grant)
         await client.call("initialize", {"protocolVersion": 1}, agent="two")
         wishes: dict[str, Any] = {"tokenSeconds": asked_seconds} if asked_seconds else {}

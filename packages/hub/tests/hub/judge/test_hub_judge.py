@@ -53,6 +53,21 @@ async def test_every_decision_of_the_policy_is_in_the_audit_log(tmp_path: Path) 
     assert "nothing is deleted" in line["rule"]
 
 
+async def test_a_hub_that_can_start_no_thread_ends_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with staged({"one": obedient}, audit=str(tmp_path / "audit.jsonl")) as stage:
+        judge = stage.hub.broker.judge
+
+        async def no_thread(*_: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(asyncio, "to_thread", no_thread)
+            await judge.aclose()
+    assert "some decisions may have no line" in caplog.text
+
+
 async def test_nothing_is_permitted_that_cannot_be_written_down(tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text(ALLOW)

@@ -190,6 +190,7 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}agents/uninstall", True): Act(lambda _: {"agent": "of nobody"}, False),
     (f"{HUB}files", True): Act(lambda _: {"pattern": ""}),
     (f"{HUB}file", True): Act(_file),
+    (f"{HUB}blame", True): Act(lambda _: {"path": "changed.txt"}, needs="rewind"),
     (f"{HUB}folders", True): Act(lambda scene: {"path": scene.folder}, hides=True),
     (f"{HUB}terminal", True): Act(lambda scene: {"terminalId": scene.detail}, needs="terminal"),
     (f"{HUB}changes", True): Act(),

@@ -20,9 +20,9 @@ from typing import Any
 
 from dragoman.testing.pace import patience
 from dragoman.transport.websocket import open_websocket
-from tests.forks import Fork, forked, start
+from tests.forks import Fork, first_line, forked, start
 from tests.hub.sessions.stage import Talker
-from tests.nats_servers import free_port
+from tests.ports import KeptPort
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 ROOT = Path(__file__).parents[5]
@@ -45,7 +45,8 @@ class HubProcess:
         """`before` are the words of a command that runs the hub's. A fork has the command line, environment
         and memory of another process in `/proc`.
         """
-        self.port: int = free_port()
+        self._kept_port = KeptPort()
+        self.port: int = self._kept_port.number
         self.folder = folder
         self.data = folder / "data" / "dragoman"
         self.log = folder / "log"
@@ -90,9 +91,7 @@ class HubProcess:
             self.process = start(
                 words, cwd=ROOT, env=self.env, stderr=log.fileno(), is_forked=self._is_forked
             )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self.log.read_text()[-2000:]
+        line = first_line(self.process, self.log)
         self.token = json.loads(line)["token"] or self.token
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import time
@@ -77,9 +76,6 @@ async def test_a_turn_that_runs_is_kept_and_a_narrow_token_forgets_only_its_own(
         assert "a turn runs in this session: cancel it first, then forget the session" in done.stderr
 
         own = await talk(hub, agent="echo", cwd=root)
-        async with deadline(20.0):  # a hub notices a new token within a second
-            while "401" in (await asyncio.to_thread(forget, hub, session, "--yes", token=narrow)).stderr:
-                pass
         assert "no session" in forget(hub, session, "--yes", token=narrow).stderr
         done = forget(hub, "--all", "--yes", "--json", token=narrow)
         assert (done.returncode, json.loads(done.stdout)["sessions"]) == (0, [own]), done.stderr

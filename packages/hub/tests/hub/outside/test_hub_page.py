@@ -55,7 +55,7 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
         return f"{size // MIB} MiB"
 
     for begins, limits in (
-        ("what an agent said, for the journal", bounds.UNSTORED),
+        ("messages of an agent, for the journal", bounds.UNSTORED),
         ("files, terminal output", bounds.ANSWERS),
         ("requests of an agent that the hub carries out", bounds.LENT),
         ("requests of an agent without an answer", bounds.REQUESTS),
@@ -67,7 +67,7 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
     asked = f"{one} of one client, {client_side.AT_ONCE} requests"
     assert row("requests of a client") == [asked, "–", everybody]
     assert row("refusals") == ["–", mib(process.REFUSED_BYTES), "–"]
-    assert row("what an agent says of a session before") == [
+    assert row("messages about a session before") == [
         "–",
         f"{mib(process.EARLY_BYTES)}, {process.EARLY:,} messages",
         "–",
@@ -84,4 +84,4 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
         everybody,
     ]
     assert row("between nodes: messages")[2] == mib(store.QUEUED_BYTES)
-    assert row("what a client has not read of a session")[0] == f"{mib(runner.AHEAD)} of one client"
+    assert row("messages of a session that a client has not read")[0] == f"{mib(runner.AHEAD)} of one client"

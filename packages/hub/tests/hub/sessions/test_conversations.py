@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from dragoman import Agent
 from dragoman.testing.pace import deadline
-from dragoman_hub.agents import pool
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.journal.brief import BRIEF_BYTES
 from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.raw_agents import eventually, raw_stage
 from tests.hub.sessions.stage import WITHIN, Talker, staged, text
 
 pytestmark = pytest.mark.bound(25)
@@ -426,46 +423,3 @@ async def test_an_agent_that_has_lost_a_session_is_told_the_latest_of_what_was_s
     assert "an old word" not in told
     assert "part 7 " in told
     assert BRIEF_BYTES / 2 <= len(told) < BRIEF_BYTES + len("and now?")
-
-
-async def test_an_agent_that_nobody_uses_is_stopped_and_started_when_somebody_does(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pool, "LOOK_SECONDS", 0.01)
-    async with staged({"one": obedient}) as stage:
-        client = await stage.client().begin()
-        session = await client.new()
-        first = stage.kept["one"]
-        seat = stage.hub.pool.seats["one"]
-        seat.spec = replace(seat.spec, idle=0.0)
-        async with deadline(WITHIN):
-            while first.lives:
-                await client.call("_dragoman/hub/agents")
-        seat.spec = replace(seat.spec, idle=600.0)
-        assert "result" in await client.answer(client.prompt(session, "hello"))
-        assert stage.kept["one"] is not first
-
-
-async def test_an_agent_that_waits_for_somebodys_answer_outside_of_turns_is_not_stopped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pool, "LOOK_SECONDS", 0.01)
-    async with raw_stage("one", "other") as (stage, client):
-        session = await client.new()
-        await client.new(agent="other")
-        call = {"toolCallId": "c", "title": "Remove it"}
-        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
-        stage.agents["one"].ask("p", "session/request_permission", session, toolCall=call, options=options)
-        question = await client.asked()
-        seats = stage.hub.pool.seats
-        processes = {name: seat.process for name, seat in seats.items()}
-        for seat in seats.values():
-            seat.spec = replace(seat.spec, idle=0.0)
-        one, other = processes["one"], processes["other"]
-        assert one is not None
-        assert other is not None
-        await eventually(lambda: other.over)  # both were looked at
-        assert not one.over
-        client.allow(question, "yes")
-        await eventually(lambda: one.over)
-        assert stage.agents["one"].answers["p"]["result"]["outcome"]["optionId"] == "yes"

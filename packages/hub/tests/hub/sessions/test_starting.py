@@ -191,3 +191,43 @@ async def test_a_prompt_is_stored_although_its_folder_takes_long_to_look_at(
         assert gate.prompts == []
         door.open.set()
         assert (await client.answer(prompt))["result"] == {"stopReason": "end_turn"}
+
+
+async def test_a_prompt_for_which_there_is_no_memory_ends_with_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+
+        async def no_memory(*_: object, **__: object) -> str:
+            raise MemoryError
+
+        with monkeypatch.context() as patched:
+            patched.setattr(stage.hub.changes, "begin", no_memory)
+            failed = await client.answer(client.prompt(session, "say 1"))
+        assert "too little memory" in failed["error"]["message"]
+        with monkeypatch.context() as patched:
+            live = stage.hub.sessions[session]
+            patched.setattr(type(live), "_on_ready", lambda *_: no_memory().send(None))
+            failed = await client.answer(client.prompt(session, "say 1"))
+        assert "too little memory" in failed["error"]["message"]
+        assert (await client.answer(client.prompt(session, "say 1")))["result"] == {"stopReason": "end_turn"}
+
+
+async def test_an_agent_to_which_a_frame_cannot_be_given_ends_and_is_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        process = await stage.hub.pool.ensure_process("one")
+
+        def no_memory(*_: object, **__: object) -> None:
+            raise MemoryError
+
+        monkeypatch.setattr(process.channel, "write", no_memory)
+        failed = await client.answer(client.prompt(session, "say 1"))
+        assert "the turn was cut short" in failed["error"]["message"]
+        assert (await client.answer(client.prompt(session, "say 1")))["result"] == {"stopReason": "end_turn"}
+        assert stage.hub.pool.seats["one"].starts == 2

@@ -85,6 +85,21 @@ class ConsentAgent(ScriptedAgent):
         self._book.places[name] = (self._agent_name, params["cwd"])
         super()._on_session_fork(request_id, params)
 
+    def _on_session_load(self, request_id: Any, params: dict[str, Any]) -> None:
+        if self._is_own(request_id, params):
+            super()._on_session_load(request_id, params)
+
+    def _on_session_resume(self, request_id: Any, params: dict[str, Any]) -> None:
+        if self._is_own(request_id, params):
+            super()._on_session_resume(request_id, params)
+
+    def _is_own(self, request_id: Any, params: dict[str, Any]) -> bool:
+        """An agent knows the sessions that it began: what people allow belongs to agent and folder."""
+        agent, _ = self._book.places.get(params["sessionId"], (self._agent_name, ""))
+        if agent != self._agent_name:
+            self._fail(request_id, -32002, "Resource not found")
+        return agent == self._agent_name
+
     def _on_session_prompt(self, request_id: Any, params: dict[str, Any]) -> None:
         self._check_key(params["prompt"][-1]["text"].split()[0], params)
         super()._on_session_prompt(request_id, params)

@@ -33,7 +33,13 @@ STEPS = (
 WEIGHTS = (3, 4, 6, 2, 3, 2, 3, 2, 1, 0.5, 1, 0.3)
 
 FOR_APPROVERS = frozenset(
-    {"_dragoman/hub/asked", "_dragoman/hub/settled", "_dragoman/hub/judged", "$/cancel_request"}
+    {
+        "_dragoman/hub/asked",
+        "_dragoman/hub/settled",
+        "_dragoman/hub/judged",
+        "_dragoman/hub/denied",
+        "$/cancel_request",
+    }
 )
 """What a client may be told that only answers."""
 
@@ -260,7 +266,7 @@ class ConsentClient(SimulatedClient):
         if not may(self.grant, "observe"):
             if method not in FOR_APPROVERS:
                 self._find(f"is told {method} of {session}")
-            elif "title" in question:
+            elif "title" in question or "title" in params:
                 self._find(f"is told the title of {session}")
 
     def _find(self, what: str) -> None:

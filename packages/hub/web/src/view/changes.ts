@@ -8,12 +8,12 @@ import { plain } from "../text/reveal";
 import { showCommit } from "./commit";
 import { type Layout, diffTable, tally } from "./diff";
 import { dialog } from "./dialogs";
-import { button, el, fileLink, shown } from "./dom";
+import { blameLink, button, el, fileLink, shown } from "./dom";
 import { iconNode } from "./icons";
 import { chooseLayout, chosenLayout } from "./layout";
 
 export function showChanges(app: App, open: Conversation): void {
-  const body = el("div", "changes");
+  const body = el("div", open.fold.remembersFiles ? "changes remembers" : "changes");
   body.dataset.session = open.id;
   const draw = (): void => {
     const files = open.changes ?? [];
@@ -62,6 +62,7 @@ function fileView(app: App, open: Conversation, file: FileChange, draw: () => vo
     open.keep(file);
     draw();
   });
+  if (file.kind !== "removed") head.append(blameLink(file.path));
   head.append(keep, revertButton(app, () => revert(app, open, file, undefined, draw), "Revert file"));
   const made = el("section", "file", head);
   made.setAttribute("aria-label", plain(file.path, "exact line"));

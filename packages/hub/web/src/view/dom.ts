@@ -137,6 +137,16 @@ export function fileLink(path: string, line: number, className: string, ...label
   return made;
 }
 
+/** To who wrote the lines of a file, see `view/blame.ts`; it is seen where the hub remembers files. */
+export function blameLink(path: string): HTMLButtonElement {
+  const made = el("button", "small blame-link", "Blame");
+  made.type = "button";
+  made.dataset.blame = path;
+  made.title = "Who wrote each line, after which message";
+  made.setAttribute("aria-label", `Blame ${plain(lastPart(path), "exact line")}`);
+  return made;
+}
+
 export function ago(time: string | number | undefined, now = Date.now()): string {
   const then = moment(time);
   if (then === undefined) return "";

@@ -4,10 +4,11 @@
  */
 
 import type { App } from "../model/app";
+import { identityOf } from "../model/hubs";
 import type { FilePlace } from "../text/places";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
-import { copyButton, el, grouped, shown, sizeOf } from "./dom";
+import { blameLink, copyButton, el, grouped, shown, sizeOf } from "./dom";
 import { colouredLines, languageOf } from "./highlight";
 import { drawLater } from "./later";
 
@@ -20,24 +21,26 @@ interface FileAnswer {
   isCovered: boolean;
 }
 
-const LINES_IN_PIECE = 200;
+export const LINES_IN_PIECE = 200;
 /** Above it, colours would cost a visible pause. */
 const LONGEST_COLOURED = 300_000;
 
 export async function showFile(app: App, sessionId: string, place: FilePlace): Promise<void> {
   const body = el("div", "file-view", el("div", "skeleton", el("i"), el("i"), el("i")));
   const opened = dialog(lastName(place.path), body);
+  opened.dataset.session = identityOf({ hub: app.key, sessionId });
+  opened.classList.toggle("remembers", app.shown().some(({ id, fold }) => id === sessionId && fold.remembersFiles));
   opened.classList.add("wide", "tall");
   const params = { sessionId, path: place.path, ...(place.line ? { line: place.line } : {}) };
   try {
     const answer = await app.rpc.call<FileAnswer>("_dragoman/hub/file", params);
     if (opened.open) draw(body, answer, place.line);
   } catch (error) {
-    body.replaceChildren(fault(place.path, error));
+    body.replaceChildren(fileFault(place.path, error));
   }
 }
 
-function fault(path: string, error: unknown): HTMLElement {
+export function fileFault(path: string, error: unknown): HTMLElement {
   const why = error instanceof Error ? error.message : String(error);
   const box = el("div", "empty", el("p", "empty-title", "This file cannot be shown"), el("p", "address", shown(path, "exact line")), el("p", "fault", shown(why, "line")));
   box.setAttribute("role", "alert");
@@ -48,7 +51,7 @@ function draw(body: HTMLElement, answer: FileAnswer, line: number): void {
   const texts = answer.text.replace(/\n$/, "").split(/\r?\n/);
   const path = el("span", "path", shown(answer.path, "exact line"));
   const about = el("span", "faint", `${grouped(texts.length)} ${texts.length === 1 ? "line" : "lines"} · ${sizeOf(answer.size)}`);
-  const head = el("div", "file-head", path, about, copyButton(() => answer.path));
+  const head = el("div", "file-head", path, about, blameLink(answer.path), copyButton(() => answer.path));
   const notes: HTMLElement[] = [];
   if (!answer.isWhole) notes.push(el("p", "faint file-note", `Large file: showing lines ${answer.first} to ${answer.first + texts.length - 1}.`));
   if (answer.isCovered) notes.push(el("p", "faint file-note", "Possible secrets are hidden."));
@@ -63,8 +66,7 @@ function draw(body: HTMLElement, answer: FileAnswer, line: number): void {
 }
 
 function fill(lines: HTMLElement, texts: string[], answer: FileAnswer, wanted: number): void {
-  const language = answer.text.length > LONGEST_COLOURED ? "" : languageOf(answer.path);
-  const coloured = colouredLines(texts.join("\n"), language);
+  const coloured = coloursOf(answer.path, texts);
   lines.style.setProperty("--digits", String(String(answer.first + texts.length).length));
   const target = Math.min(wanted, answer.first + texts.length - 1) - answer.first;
   for (let at = 0; at < texts.length; at += LINES_IN_PIECE) {
@@ -80,12 +82,17 @@ function fill(lines: HTMLElement, texts: string[], answer: FileAnswer, wanted: n
   lines.querySelector(".file-line.wanted")?.scrollIntoView({ block: "center" });
 }
 
-function lineView(number: number, text: Node, wanted: number): HTMLElement {
+export function coloursOf(path: string, texts: string[]): Node[] {
+  const text = texts.join("\n");
+  return colouredLines(text, text.length > LONGEST_COLOURED ? "" : languageOf(path));
+}
+
+export function lineView(number: number, text: Node, wanted: number): HTMLElement {
   const made = el("div", number === wanted ? "file-line wanted" : "file-line", el("span", "number", String(number)), el("code", "", text));
   if (number === wanted) made.setAttribute("aria-current", "true");
   return made;
 }
 
-function lastName(path: string): string {
+export function lastName(path: string): string {
   return path.split("/").pop() || path;
 }

@@ -8,7 +8,7 @@ import { type Viewpoint, shortPath, shortenPaths } from "../text/places";
 import { type Mode, plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { diffTable, tally } from "./diff";
-import { el, fileLink, lastPart, shown, titled, unfolding } from "./dom";
+import { blameLink, el, fileLink, lastPart, shown, titled, unfolding } from "./dom";
 import { iconNode } from "./icons";
 import { layoutFor } from "./layout";
 import { TerminalView } from "./terminal";
@@ -107,6 +107,9 @@ export class ToolView {
       return view.element;
     });
     const places = placeRow((call.locations ?? []).slice(0, MOST_PLACES), this.viewpoint);
+    const [place] = call.locations ?? [];
+    // Some agents say which file they change, and not how.
+    if (place && call.kind === "edit" && !call.content?.some((part) => part.type === "diff")) places?.append(blameLink(place.path));
     this.body.replaceChildren(...(places ? [places] : []), ...parts);
   }
 }
@@ -159,7 +162,7 @@ function unfenced(text: string): string {
 export function fileDiff(path: string, before: string, after: string, fresh: boolean, viewpoint: Viewpoint): HTMLElement {
   const hunks = hunksOf(diffLines(before, after));
   const name = fileLink(path, 0, "path", shown(shortPath(path, viewpoint), "exact line"));
-  const head = el("div", "file-head", iconNode(fresh ? "new" : "edit"), name, tally(hunks));
+  const head = el("div", "file-head", iconNode(fresh ? "new" : "edit"), name, tally(hunks), blameLink(path));
   const made = el("div", "file", head);
   if (!hunks.length) made.append(el("p", "faint", "No differences."));
   for (const hunk of hunks) made.append(diffTable(hunk, layoutFor(hunk)));

@@ -1,4 +1,4 @@
-"""Contract checks for journals: for ours, and for those that you write.
+"""Contract checks for journals, ours and yours.
 
 Give `check_journal` a function that makes an empty journal, as an `async with`. Every promise of
 `dragoman_local.journal.contract` is tried on a fresh one, and the first that is broken is named in an
@@ -28,7 +28,7 @@ from dragoman_local.journal.contract import (
 MakeJournal = Callable[[], AbstractAsyncContextManager[Journal]]
 
 BOUND = 20.0
-"""Seconds that one promise may take to keep."""
+"""The most seconds for one promise."""
 
 ODD_NAMES = ("../../etc/passwd", "/etc/passwd", "a\0b", "ünïcode", "'; drop table streams; --", "x" * 5_000)
 
@@ -74,7 +74,7 @@ def _frame(method: str, params: object) -> bytes:
 
 
 async def replay_all(journal: Journal, stream: str, **bounds: Json) -> list[StoredEntry]:
-    """All pages in one list."""
+    """Return all pages in one list."""
     return [row async for page in journal.replay(stream, **bounds) for row in page]
 
 
@@ -350,13 +350,13 @@ async def _closes(journal: Journal) -> None:
 
 
 def hub_note(kind: str, key: str, **members: object) -> Entry:
-    """An entry that has an idempotency key, as a hub writes it."""
+    """Return an entry with an idempotency key, as a hub writes it."""
     frame = json.dumps({"hub": kind, "key": key, **members}, separators=(",", ":")).encode()
     return Entry("note", frame, 1.0)
 
 
 def keyed_turn(key: str) -> list[Entry]:
-    """Four entries: the prompt and the answer, which have the key, and what passed between them."""
+    """Return four entries: the prompt and the answer, which have the key, and two entries between them."""
     return [
         hub_note("taken", key, params={"prompt": []}),
         prompt_entry("a question"),

@@ -28,7 +28,7 @@ from dragoman_local.workspace.policy.policy_paths import policy_paths
 
 
 def consent_of(file: str, *, cwd: str, agent: str = "", audit: AuditLog | None = None) -> Consent:
-    """The policy of a file, with those of the project and the user behind it (docs/policy.md)."""
+    """Return the policy of a file, followed by those of the project and the user (docs/policy.md)."""
     policy = load_policy(roots=[cwd], file=file, approve="none")
     return by_policy(policy, cwd=cwd, agent=agent, audit=audit)
 
@@ -41,7 +41,9 @@ def by_policy(
     audit: AuditLog | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Consent:
-    """The id of the option that the policy chooses, from the params of `session/request_permission`."""
+    """Return the id of the option that the policy chooses, from the params of
+    `session/request_permission`.
+    """
     setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
     judge = PermissionJudge(audit=audit, now=now)
 

@@ -27,8 +27,8 @@ _BY: dict[object, Position] = {
 
 
 def read_recording(lines: Iterable[bytes]) -> Iterator[Said]:
-    """Read a recording; its first line shows the format. Raises `BadTranscript` for a transcript that cannot
-    be read.
+    """Read a recording; its first line shows the format. Raises `BadTranscript` for an
+    unreadable transcript.
     """
     rest = (line for line in lines if line.strip())
     first = next(rest, None)

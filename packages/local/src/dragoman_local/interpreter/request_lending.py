@@ -25,23 +25,21 @@ from dragoman_local.workspace.settings import LocalRules
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""Reads at the same time: each takes a thread and up to an answer's worth of memory."""
+"""The most simultaneous reads: each needs a thread and up to an answer's size of memory."""
 
 MOST_WAITING = 256
 MOST_SESSIONS = 64
-"""Sessions whose folders are held open; the one that was opened first is closed first, and opened again when
-it is asked for.
-"""
+"""The most sessions with open folders; the one opened first is closed first, and opened again on demand."""
 
 Answer = Callable[[int, Message], None]
 Handler = Callable[[Any, object], Awaitable[Object]]
 
 
 class RequestLending:
-    """Answers the questions of edges, each in a task of its own."""
+    """Answers the questions of edges, each in its own task."""
 
     def __init__(self, tell: Answer, *, policy: str = "") -> None:
-        """`policy` is the file of rules that come first."""
+        """`policy` is the file of rules that apply first."""
         self._tell = tell
         self._rules = LocalRules(policy=policy or None, approve="reads")
         self._desks: dict[str | None, LocalDesk] = {}  # of the sessions that are open
@@ -55,14 +53,14 @@ class RequestLending:
         self._gate = asyncio.Semaphore(AT_ONCE)
 
     def ask(self, position: int, message: Message) -> None:
-        """A `Host`, for `TranslatedTransport`."""
+        """Implements `Host`, for `TranslatedTransport`."""
         if len(self._owner) >= MOST_WAITING:
             self._say(position, refusal(message.id, INTERNAL_ERROR, "too much is waiting already"))
         else:
             self._owner.start(self._answer(position, message))
 
     async def aclose(self) -> None:
-        """End what is still being read. Nothing is asked after this."""
+        """End the running reads. No more questions come after this."""
         await self._owner.aclose()
         self._workspace.close_all()
 

@@ -23,7 +23,7 @@ from dragoman_local.journal.sqlite_file import BUSY_SECONDS, FolderLock
 from dragoman_local.journal.tables import version
 
 PAGES = 1000
-"""Copied at once, so that others can write in between."""
+"""The pages to copy at once, so that others can write in between."""
 
 
 class JournalBackup(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class JournalBackup(Struct, frozen=True, kw_only=True):
     streams: int
     bytes: int
     replaced: str = ""
-    """Where the journal is kept that was there before."""
+    """The place of the replaced journal."""
 
 
 def back_up(source: Path, target: Path, *, replace: bool = False) -> JournalBackup:
@@ -53,7 +53,7 @@ def back_up(source: Path, target: Path, *, replace: bool = False) -> JournalBack
 
 
 def restore(source: Path, target: Path, *, replace: bool = False) -> JournalBackup:
-    """Put a backup in the place of a journal. Raises `JournalError`, `FileExistsError` or `OSError`."""
+    """Replace a journal by a backup. Raises `JournalError`, `FileExistsError` or `OSError`."""
     if not source.is_file():
         raise JournalError(f"there is no backup {source}")
     if target.exists() and not replace:

@@ -26,7 +26,7 @@ BLOCK = 16
 
 MOST = 512
 MOST_BYTES = 64 * 1024
-"""What one row holds at most: whoever wants one entry of it reads all of them."""
+"""The most bytes of one row: a reader of one entry reads all of them."""
 
 _WORD = 4
 
@@ -57,7 +57,7 @@ def write_block(number: int, last: int, direction: int, time: float, frames: Seq
 def read_block(
     number: int, last: int, direction: int, time: float, block: bytes, checksum: object, *, sequence: int
 ) -> Sequence[bytes]:
-    """The frames of a row from `sequence` on, up to the first that is not as it was written."""
+    """Return the frames of a row from `sequence` on, up to the first damaged one."""
     count = int.from_bytes(block[:_WORD], "little")
     start, skip = _WORD * (1 + 2 * count) + 1, sequence - (last - count + 1)
     seed = place_sum(number, last, direction, time)
@@ -128,8 +128,8 @@ def read_runs(
 
 
 def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:
-    """The frames of a row of several, from `sequence` on and up to the first that is not as it was written;
-    None if there are none, or if it is no such row, or another one.
+    """Return the frames of a row of several, from `sequence` on and up to the first damaged one; None if
+    there are none, or if it is another row.
     """
     last, direction, time, block, checksum = row
     if type(last) is not int or type(direction) is not int or type(time) is not float:
@@ -142,8 +142,8 @@ def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:
 
 
 def entries_in(number: int, sequence: int, row: tuple[Any, ...]) -> int:
-    """The number of entries in a row of any kind, if it is unchanged and begins with `sequence`;
-    else none.
+    """Return the number of entries in a row of any kind, if it is unchanged and begins with `sequence`;
+    otherwise none.
     """
     last, direction, time, payload, checksum = row
     if not (type(last) is int and type(direction) is int and type(time) is float and type(payload) is bytes):

@@ -34,23 +34,23 @@ from dragoman_local.journal.conversation import (
 from dragoman_local.journal.redaction import is_redacted, redact
 
 BRIEF_BYTES = 48_000
-"""Bytes of a brief unless somebody says otherwise: some twelve thousand tokens, which every model has."""
+"""The default bytes of a brief: some twelve thousand tokens, which fit every model."""
 
 LEAST_BYTES = 4_000
-"""A brief of less than this could not even say what it is, and how the work stands."""
+"""The least bytes of a brief: a shorter one could not even explain itself and the state of the work."""
 
 RESULT_BYTES = 1_200
-"""Of what one tool printed: its beginning and its end."""
+"""The most bytes of one tool's output: its beginning and its end."""
 
 MOST_NAMES = 100
-"""Changed files, unfinished tool calls and waiting prompts that are named; the latest."""
+"""The most changed files, unfinished tool calls and waiting prompts to name; the latest."""
 
 FINISHED = ("completed", "failed")
 
 BEGIN, END = "<<<record", "record>>>"
 
 Reason: TypeAlias = Literal["handover", "memory"]
-"""Why a brief is needed: another agent goes on, or the same one has lost its memory."""
+"""Why a brief is needed: another agent continues, or the same one has lost its memory."""
 
 _REASONS: dict[Reason, str] = {
     "handover": "Another agent worked in this session until now; you go on in its place.",
@@ -74,13 +74,13 @@ class ConversationBrief(Struct, frozen=True, kw_only=True):
     """The summary for an agent, and a list of what it leaves out."""
 
     text: str
-    """Empty if nothing was said."""
+    """Empty if there were no messages."""
     lost: tuple[str, ...] = ()
-    """What the brief does not hold, in words for people."""
+    """Information that the brief lacks, as text for people."""
 
     @property
     def blocks(self) -> list[dict[str, str]]:
-        """Content blocks for a prompt, to be put in front of the user's own."""
+        """Content blocks for a prompt, to put in front of the user's own."""
         return [{"type": "text", "text": self.text}] if self.text else []
 
 
@@ -95,7 +95,7 @@ class _Record(Struct, frozen=True):
 
 
 class BriefFold:
-    """Reads entries as they come: `add` for each, `finish` at the end."""
+    """Reads entries as they arrive: call `add` for each, `finish` at the end."""
 
     def __init__(self, *, budget: int = BRIEF_BYTES) -> None:
         self._budget = max(budget, LEAST_BYTES)
@@ -118,7 +118,7 @@ class BriefFold:
         self._not_carried: Counter[str] = Counter()
 
     def add(self, entry: StoredEntry) -> None:
-        """Take one entry."""
+        """Read one entry."""
         moments = list(self._moments.add(entry))
         method = "" if entry.direction == "note" else self._look_at(entry.frame)
         is_prompt = method == "session/prompt" and entry.direction == "to_agent"
@@ -126,12 +126,12 @@ class BriefFold:
             self._on_moment(moment, is_prompt=is_prompt and moment.first == entry.sequence)
 
     def add_all(self, entries: Iterable[StoredEntry]) -> None:
-        """Take these entries."""
+        """Read these entries."""
         for entry in entries:
             self.add(entry)
 
     def begin(self, agent: str) -> None:
-        """Begin with the stream of a session of this agent; it goes on from the one before."""
+        """Begin the stream of a session of this agent, which continues the one before."""
         self._end_stream()
         for text in self._waiting.values():
             self._has_words = True
@@ -142,15 +142,15 @@ class BriefFold:
         self._agent = agent
 
     def miss(self, what: str) -> None:
-        """Something that belongs to the conversation cannot be read."""
+        """Note that a part of the conversation can't be read."""
         self._not_carried[what] += 1
 
     def forget_waiting(self) -> None:
-        """Prompts that wait are given to the agent as prompts."""
+        """Forget waiting prompts, which the agent gets as prompts."""
         self._waiting.clear()
 
     def finish(self, *, reason: Reason = "handover") -> ConversationBrief:
-        """The brief."""
+        """Return the brief."""
         self._end_stream()
         self._has_words |= bool(self._waiting)
         standing = self._describe_state()

@@ -27,28 +27,28 @@ from msgspec import Struct
 from dragoman.errors import JournalError
 
 Direction: TypeAlias = Literal["to_agent", "to_client", "note"]
-"""Where a frame was going; a note was said by nobody on the wire, such as a line of standard error."""
+"""The direction of a frame; a note is not from the connection, such as a line of standard error."""
 
 Durability: TypeAlias = Literal["full", "normal", "off"]
-"""`full` survives the loss of power, `normal` the death of the process, `off` is for what may be lost."""
+"""`full` survives a power failure, `normal` the death of the process, `off` is for data that may be lost."""
 
 PAGE_ROWS = 2000
 PAGE_BYTES = 1024 * 1024
-"""A page ends with the entry that reaches either bound, so that a reader's memory is bounded."""
+"""A page ends with the entry that reaches either limit, to limit a reader's memory."""
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """One frame, without its newline, and the time when it passed, in seconds since 1970."""
+    """One frame, without its newline, and its time in seconds since 1970."""
 
     direction: Direction
     frame: bytes
     time: float
     pending: bool = False
-    """Whether somebody still has to act upon it, and needs it as it was said."""
+    """Whether it still needs an action, which needs its original text."""
 
 
 class StoredEntry(Struct, frozen=True, gc=False):
-    """An entry and its place in the stream."""
+    """An entry and its position in the stream."""
 
     sequence: int
     direction: Direction
@@ -61,16 +61,16 @@ class StoredEntry(Struct, frozen=True, gc=False):
 
 
 class StreamInfo(Struct, frozen=True, kw_only=True):
-    """The description of a stream. The caller sets the texts; an empty one is not known."""
+    """The description of a stream. The caller sets the texts; an empty one means unknown."""
 
     stream: str
     agent: str = ""
     cwd: str = ""
     title: str = ""
     state: str = ""
-    """How it stands, in a word of the caller's, such as `running` or `end_turn`."""
+    """The state in a word of the caller, such as `running` or `end_turn`."""
     session: str = ""
-    """The id by which the agent knows the session; it need not be unique among agents."""
+    """The agent's id of the session, which need not be unique among agents."""
     created: float = 0.0
     updated: float = 0.0
     last: int = 0
@@ -89,22 +89,22 @@ class SearchHit(Struct, frozen=True, kw_only=True):
 
     stream: str
     sequence: int
-    """Of the entry with which the passage begins."""
+    """The sequence of the passage's first entry."""
     kind: str
-    """Who speaks: `prompt`, `message`, `thought`, `tool`, `plan`."""
+    """The kind of the text: `prompt`, `message`, `thought`, `tool`, `plan`."""
     excerpt: str
     title: str = ""
 
 
 class KeyEntries(Struct, frozen=True, kw_only=True, gc=False):
-    """The entries of one stream with a certain idempotency key, by sequence; 0 where there is none."""
+    """The entries of one stream with a certain idempotency key, by sequence; 0 if there is none."""
 
     prompt: int = 0
-    """The prompt was accepted."""
+    """The entry that accepted the prompt."""
     answer: int = 0
-    """Its turn has ended, or it was withdrawn: this entry holds its answer."""
+    """The entry with its answer: its turn has ended, or it was withdrawn."""
     made: int = 0
-    """The stream was made under this key."""
+    """The entry that created the stream under this key."""
 
 
 Page: TypeAlias = Sequence[StoredEntry]
@@ -114,23 +114,23 @@ class Journal(Protocol):
     """Streams of frames. Every method raises `JournalClosed` after `aclose`."""
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
-        """Store the entries behind what is there; returns the sequence of the last one. Makes the stream.
+        """Store the entries at the end of a stream, which is created if necessary; return the last sequence.
 
         With `after`, only if the stream still ends there: else `StreamMoved`, and nothing is written.
         """
 
     def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
-        """The entries behind sequence `after`, at most `limit`, in pages. What is appended meanwhile is
-        included. Raises `NoSuchStream`, and `JournalDamaged` behind the last good entry.
+        """Yield the entries after sequence `after`, at most `limit`, in pages. Entries appended in the
+        meantime are included. Raises `NoSuchStream`, and `JournalDamaged` after the last good entry.
         """
 
     async def first_entries(self, names: Sequence[str]) -> Mapping[str, StoredEntry]:
-        """The first entry of each of the streams with these names. One that does not exist, is empty
-        or begins with damage is left out.
+        """Return the first entry of each stream with these names. Streams that do not exist, are empty or
+        begin with damage are left out.
         """
 
     async def info(self, stream: str) -> StreamInfo | None:
-        """The known facts about a stream; None if there is no such stream."""
+        """Return the known facts about a stream; None if it does not exist."""
 
     async def describe(
         self,
@@ -142,7 +142,7 @@ class Journal(Protocol):
         state: str | None = None,
         session: str | None = None,
     ) -> StreamInfo:
-        """Change the fields that are given and leave the rest. Makes the stream."""
+        """Change the given fields and keep the others. Creates the stream if necessary."""
 
     async def list(
         self,
@@ -154,36 +154,36 @@ class Journal(Protocol):
         state: str | None = None,
         session: str | None = None,
     ) -> StreamListing:
-        """Streams that match all that is given, the latest change first. A stream that changes while one
-        pages moves to the front, and may so be missed.
+        """Return streams that match all conditions, the latest change first. A stream that changes between
+        two pages moves to the front, and may be missed.
         """
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
-        """Passages that have all words of `text`, or words that begin so; the best first."""
+        """Return passages with all words of `text`, or words that begin with them; the best first."""
 
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
-        """Where the entries of an idempotency key lie in a stream; None if it has none, or does not exist."""
+        """Return the entries of an idempotency key in a stream; None if there are none, or no stream."""
 
     async def find_stream_by_key(self, key: str) -> str | None:
-        """The stream that was made under this idempotency key; None if there is none."""
+        """Return the stream that was created under this idempotency key; None if there is none."""
 
     async def delete(self, stream: str) -> bool:
-        """Forget a stream, all its text and all its keys; says whether there was one."""
+        """Erase a stream with all its text and all its keys; return whether it existed."""
 
     async def originals(self, stream: str) -> Mapping[int, bytes]:
-        """Frames of pending entries as they were appended, by their sequence: those that redaction changed or
-        that held its mark before, and that were not dropped. A pending entry that holds the mark and is not
-        among them is known in its redacted form alone. Empty if there is no such stream.
+        """Return original frames of pending entries by their sequence: those that redaction changed or that
+        already contained its mark, and that were not dropped. A pending entry with the mark that is not among
+        them is known only in its redacted form. Empty if there is no such stream.
         """
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
         """Erase the originals of these entries, which need no further action."""
 
     async def drop_originals_before(self, time: float) -> int:
-        """Erase the originals of all entries with an earlier time, in all streams; returns how many."""
+        """Erase the originals of all entries before this time, in all streams; return how many."""
 
     async def aclose(self) -> None:
-        """Finish what was asked for, then let go of everything. May be called again."""
+        """Finish waiting operations, then free all resources. A second call has no effect."""
 
 
 def make_cursor(time: float, number: int) -> str:

@@ -20,19 +20,19 @@ Kind: TypeAlias = Literal[
 ]
 
 LONGEST = 64 * 1024
-"""Characters of one moment; a longer speech is shown as several, so that memory stays bounded."""
+"""The most characters of one moment; a longer message is shown as several, to limit memory."""
 
 LONGEST_OUTPUT = 16 * 1024
-"""Searchable characters of what one tool call printed or wrote: an index must not outgrow its journal."""
+"""The most searchable characters of one tool call's output: an index must not outgrow its journal."""
 
 MOST_OUTPUTS = 64
-"""Tool calls whose output is kept until they end; when more run at once, the oldest are dropped."""
+"""The most tool calls whose output is kept until they end; if more run at once, the oldest are dropped."""
 
 MOST_SUBAGENTS = 1024
-"""Subagents of one stream that are told apart."""
+"""The most subagents of one stream to distinguish."""
 
 ANNOUNCEMENTS = ("subagent_update", "subagent_spawned", "subagent_state_update")
-"""Updates that tell of child sessions; all but the first are words of an early draft, which agents speak."""
+"""Updates about child sessions; all except the first are from an early draft that agents use."""
 
 CHUNKS: dict[str, Kind] = {
     "agent_message_chunk": "message",
@@ -52,9 +52,9 @@ class Moment(Struct, frozen=True, kw_only=True):
     last: int
     time: float
     output: str = ""
-    """What a tool printed or wrote by its end: searched, but not shown."""
+    """The output of a tool by its end: searched, but not shown."""
     requester: str = ""
-    """Which subagent did this, and for whom it works; empty if it was the agent of the session itself."""
+    """The subagent of this moment, with its parents; empty for the agent of the session itself."""
 
     @property
     def search_text(self) -> str:
@@ -62,7 +62,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 
 def moments(entries: Iterable[StoredEntry]) -> Iterator[Moment]:
-    """All moments of these entries."""
+    """Return all moments of these entries."""
     fold = MomentFold()
     for entry in entries:
         yield from fold.add(entry)
@@ -76,7 +76,7 @@ class SubagentNames:
         self._requesters: dict[str, str] = {}
 
     def learn(self, parent: str, update: dict[str, object]) -> str:
-        """Take an update of a session; gives the child that it announces or changes, else nothing."""
+        """Read an update of a session; return the child that it announces or changes, if any."""
         if update.get("sessionUpdate") not in ANNOUNCEMENTS:
             return ""
         child = text_or_empty(update.get("sessionId")) or text_or_empty(update.get("subagentSessionId"))
@@ -90,7 +90,9 @@ class SubagentNames:
         return child
 
     def requester(self, session_id: str) -> str:
-        """Such as `linter, for reviewer, for main session`; empty for a session that nobody announced."""
+        """Return a text such as `linter, for reviewer, for main session`; empty for an
+        unannounced session.
+        """
         return self._requesters.get(session_id, "")
 
 
@@ -105,7 +107,7 @@ class EntryText(NamedTuple):
 
 
 class MomentFold:
-    """Folds entries into moments as they come."""
+    """Folds entries into moments as they arrive."""
 
     def __init__(self) -> None:
         self._first: Moment | None = None  # how an unfinished moment began
@@ -119,7 +121,7 @@ class MomentFold:
         self._subagents = SubagentNames()
 
     def add(self, entry: StoredEntry) -> Iterator[Moment]:
-        """Take one entry; returns the moments that it completes."""
+        """Read one entry; return the moments that it completes."""
         for entry_text in self._read(entry):
             if entry_text.run is None or entry_text.run != self._run or self._size >= LONGEST:
                 yield from self.finish()
@@ -148,7 +150,7 @@ class MomentFold:
 
     @property
     def open_since(self) -> int | None:
-        """The entry with which an unfinished moment began."""
+        """The first entry of the unfinished moment."""
         return None if self._first is None else self._first.first
 
     def _read(self, entry: StoredEntry) -> Iterator[EntryText]:
@@ -267,15 +269,15 @@ def plan_entry(entry: object) -> str:
 
 
 def dict_or_empty(value: object) -> dict[str, object]:
-    """A JSON object; an empty one for any other value."""
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def list_or_empty(value: object) -> list[object]:
-    """A JSON array; an empty one for any other value."""
+    """Return a JSON array; an empty one for any other value."""
     return value if isinstance(value, list) else []
 
 
 def text_or_empty(value: object) -> str:
-    """A JSON string; an empty one for any other value."""
+    """Return a JSON string; an empty one for any other value."""
     return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""Runs of entries: many frames of the same direction and time, without an object for each.
+"""Runs of entries: many frames with the same direction and time, without an object for each.
 
 Nearly everything that a hub stores comes by the hundred, and an object for each frame costs more than to
 store it. `EntryBatch` is what `append` may be given, and `RunPage` what `replay` may give: to whoever does
@@ -22,7 +22,7 @@ _HOUSEKEEPING = tuple(
 
 
 class FrameLines(Sequence[bytes]):
-    """Frames of which none has a newline, as a text with one behind each; taken apart when one is wanted."""
+    """Frames without newlines, as a text with one newline after each; split on demand."""
 
     __slots__ = ("_count", "_split", "text")
 
@@ -49,17 +49,17 @@ class FrameLines(Sequence[bytes]):
 
 
 def text_of(frames: Sequence[bytes]) -> bytes:
-    """Frames without newlines, joined with a newline after each."""
+    """Return frames without newlines, joined with a newline after each."""
     return frames.text if type(frames) is FrameLines else b"\n".join((*frames, b""))
 
 
 def size_of(frames: Sequence[bytes]) -> int:
-    """How many bytes all frames have together."""
+    """Return the size of all frames together."""
     return len(frames.text) - len(frames) if type(frames) is FrameLines else sum(map(len, frames))
 
 
 def size_of_runs(runs: Iterable[FrameRun]) -> int:
-    """How many bytes the frames of all runs have."""
+    """Return the size of the frames of all runs."""
     size = 0
     for run in runs:
         frames = run.frames
@@ -122,8 +122,8 @@ class _Lazy(Sequence[T]):
 
 
 class EntryBatch(_Lazy[Entry]):
-    """Entries that are to be appended. `state` is that of their stream from then on, if it was described
-    before: one that only begins is not listed yet. Without a state it stays.
+    """Entries to append. `state` becomes the state of their stream, if it was described before; None keeps
+    the old state.
     """
 
     __slots__ = ("state",)
@@ -139,28 +139,28 @@ class EntryBatch(_Lazy[Entry]):
 
 
 OnAppended: TypeAlias = Callable[[int, BaseException | None], None]
-"""Hears of an append: the sequence of the last entry, or the error."""
+"""Called after an append with the sequence of the last entry, or with the error."""
 
 
 class QueueAppend(Protocol):
-    """An optional `try_queue_append` of a journal, for many callers: a task and a future for each would cost
+    """The optional `try_queue_append` of a journal, for many callers: a task and a future for each would cost
     as much as the append.
     """
 
     def __call__(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
-        """`append`; it calls `on_done` in the event loop, later or, if it need not wait, before it returns.
-        False if it cannot be done so now: nothing has happened then, and `append` does it.
+        """Append, and call `on_done` in the event loop, later or, without a wait, before this returns. False
+        if that is impossible now: then nothing has happened, and `append` must be used.
         """
 
 
 def queue_of(journal: object) -> QueueAppend | None:
-    """The journal's `try_queue_append`, if it has one."""
+    """Return the journal's `try_queue_append`, if it has one."""
     queue: QueueAppend | None = getattr(journal, "try_queue_append", None)
     return queue
 
 
 class RunPage(_Lazy[StoredEntry]):
-    """Entries that are stored, the first of them at `first`."""
+    """Stored entries, the first of them at `first`."""
 
     __slots__ = ("first",)
 
@@ -182,7 +182,7 @@ class RunPage(_Lazy[StoredEntry]):
 
 
 def runs_of_entries(entries: Sequence[Entry]) -> EntryBatch:
-    """Entries of any kind, by the run, as they are now."""
+    """Return entries of any kind by the run, in their current form."""
     if type(entries) is EntryBatch:
         return entries
     runs: list[FrameRun] = []
@@ -217,7 +217,7 @@ def at_most(run: FrameRun, count: int) -> FrameRun:
 
 
 def pages_of(first: int, runs: Iterable[FrameRun]) -> Iterator[RunPage]:
-    """Cut the runs into pages; each page ends with the entry that reaches a bound."""
+    """Cut the runs into pages; each page ends with the entry that reaches a limit."""
     page: list[FrameRun] = []
     rows = size = 0
     for run in runs:
@@ -247,7 +247,7 @@ def _count_fitting(frames: Sequence[bytes], rows: int, size: int) -> int:
 
 
 def first_of(page: Sequence[StoredEntry]) -> int:
-    """The sequence of a page's first entry, without making it."""
+    """Return the sequence of a page's first entry without creating it."""
     return page.first if type(page) is RunPage else page[0].sequence
 
 

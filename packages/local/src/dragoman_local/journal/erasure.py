@@ -1,4 +1,4 @@
-"""Erases sessions: every store registers here how it erases the data of a session.
+"""Erases sessions: every store registers a function that erases a session's data.
 
 A store that keeps anything of a session besides its stream registers with `SessionEraser.register`. Whoever
 forgets a session then forgets all of it, whether a command does or a hub.
@@ -23,36 +23,36 @@ FORGETTING = "forgetting"
 """The state of a stream whose session is being erased."""
 
 AT_ONCE = 50
-"""Sessions that are erased together: what a deletion leaves in the index is removed once for all of them."""
+"""The most sessions to erase together: their remains in the index are removed once for all of them."""
 
 
 class SessionNames(Struct, frozen=True):
-    """All names of a session under which a store may know it."""
+    """All names of a session in any store."""
 
     stream: str
     agent_ids: tuple[str, ...] = ()
-    """How its agents call it."""
+    """The agents' ids of it."""
 
 
 EraseSessions: TypeAlias = Callable[[Sequence[SessionNames]], Awaitable[object]]
-"""Erases what a store keeps of these sessions. One that it does not know, or has erased before, is not an
-error: after a kill the same sessions come again.
+"""Erases a store's data of these sessions. A session that is unknown, or already erased, is not an error:
+after a kill the same sessions come again.
 """
 
 
 class SessionEraser:
-    """Erases sessions from a journal and from every store that has registered."""
+    """Erases sessions from a journal and from every registered store."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._stores: list[EraseSessions] = []
 
     def register(self, erase: EraseSessions) -> None:
-        """From now on, a session is forgotten by this store too."""
+        """Register a store, which erases sessions too from now on."""
         self._stores.append(erase)
 
     async def erase(self, sessions: Sequence[SessionNames]) -> None:
-        """Erase sessions, together. Whoever erases many hands over so many at once as `AT_ONCE` says."""
+        """Erase sessions together. Pass at most `AT_ONCE` at a time."""
         for session in sessions:
             with suppress(JournalDamaged):  # what is damaged can be erased, too
                 if await self._journal.info(session.stream) is not None:

@@ -1,4 +1,4 @@
-"""Replaces a journal's file by a new one, without loss if the process is killed at any moment.
+"""Replaces a journal's file by a new one, without loss if the process is killed at any time.
 
 The new file is built in a folder beside the journal whose name says that it is unfinished: whoever opens the
 journal next removes it. When it is complete and on the disk it gets a name that says what is to follow: the
@@ -27,15 +27,15 @@ COMPANIONS = ("", "-wal", "-shm")
 
 @contextmanager
 def draft_folder(path: Path) -> Iterator[Path]:
-    """A folder in which the successor of a journal is built; it is gone after the block, or after a kill when
-    the journal is opened the next time.
+    """Create a folder for building a journal's successor; it is removed after the block, or after a kill when
+    the journal is next opened.
     """
     with tempfile.TemporaryDirectory(prefix=_unfinished(path), dir=path.parent) as folder:
         yield Path(folder)
 
 
 def free_name(path: Path, purpose: str) -> Path:
-    """A name beside a journal under which it can be kept."""
+    """Return a free name beside a journal for keeping it."""
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     for count in range(1_000):
         kept = path.with_name(f"{path.name}.{purpose}-{stamp}{f'-{count}' if count else ''}")
@@ -45,7 +45,7 @@ def free_name(path: Path, purpose: str) -> Path:
 
 
 def exchange(path: Path, draft: Path, kept: Path) -> None:
-    """Keep the journal as `kept`, and put the draft, which is complete, in its place."""
+    """Keep the journal as `kept`, and put the complete draft in its place."""
     sync_file(draft)
     os.rename(draft, path.with_name(_ready(path) + kept.name.removeprefix(f"{path.name}.")))
     sync_folder(path.parent)
@@ -53,13 +53,13 @@ def exchange(path: Path, draft: Path, kept: Path) -> None:
 
 
 def successor_of(path: Path) -> Path | None:
-    """The file that will replace a journal, if a process was killed before it did."""
+    """Return the file that will replace a journal, if a process was killed before that."""
     return next(_beside(path, _ready(path)), None)
 
 
 def recover(path: Path, lock: FolderLock, *, within: float) -> None:
-    """Finish an interrupted exchange, and remove abandoned drafts. The lock is shared when this is called,
-    and afterwards.
+    """Finish an interrupted exchange, and remove abandoned drafts. The lock is shared before and after this
+    call.
     """
     until = time.monotonic() + within
     while successor_of(path) is not None:

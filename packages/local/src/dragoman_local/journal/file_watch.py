@@ -20,14 +20,14 @@ from dragoman_local.journal.file_exchange import draft_folder, exchange, free_na
 log = logging.getLogger(__name__)
 
 Identity: TypeAlias = tuple[int, int] | None
-"""Device and number of a file; None if there is none."""
+"""Device and number of a file; None if it does not exist."""
 
 
 class FileWatch:
-    """Whether the file at a path, and its log, are those that a connection has open."""
+    """Checks that the file at a path, and its log, are those that a connection has open."""
 
     def __init__(self, path: Path, *, interval: float) -> None:
-        """`interval`: the seconds between two looks at the file."""
+        """`interval`: the seconds between two checks of the file."""
         self._paths = (path, Path(f"{path}-wal"))
         self._identities: list[Identity] = [None, None]
         self._interval = interval
@@ -35,11 +35,11 @@ class FileWatch:
         self._error: JournalGone | None = None
 
     def start(self) -> None:
-        """The files that are there now are the right ones."""
+        """Remember the current files as the right ones."""
         self._identities = [_identity(path) for path in self._paths]
 
     def check(self, connection: sqlite3.Connection) -> None:
-        """Raise `JournalGone` if what is written now would be lost; call it before a transaction begins."""
+        """Raise `JournalGone` if writes would be lost now; call it before a transaction begins."""
         if self._error is not None:
             raise self._error
         now = time.monotonic()

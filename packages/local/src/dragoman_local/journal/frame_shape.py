@@ -16,13 +16,13 @@ from msgspec import Raw, Struct
 from dragoman.decoders import json_decoder
 
 LONGEST_HEAD = 1024
-"""Bytes of what frames begin with that are compared: beyond the protocol's own words, little is alike."""
+"""The most bytes of frames' beginnings to compare: after the protocol's own words, little is equal."""
 
 LONGEST_TAIL = 256
-"""Bytes of their ends. Heads are longer, because they have ids and names of methods."""
+"""The most bytes of their ends. Beginnings are longer, because they have ids and names of methods."""
 
 VALUE = b':"'
-"""How a string in an object begins."""
+"""The beginning of a string in an object."""
 
 _QUOTE = re.compile(rb'(?<!\\)"')
 """One that is surely not escaped."""
@@ -39,12 +39,14 @@ class FrameShape(Struct, frozen=True, gc=False):
     tail: bytes
 
     def fits(self, frame: bytes) -> bool:
-        """Whether it begins and ends so. What is in between need not be the text of one string."""
+        """Whether a frame has this beginning and end. The part in between need not be the
+        text of one string.
+        """
         head, tail = self.head, self.tail
         return len(frame) >= len(head) + len(tail) and frame.startswith(head) and frame.endswith(tail)
 
     def texts(self, frames: Sequence[bytes]) -> list[bytes] | None:
-        """The text of each frame; None if one of them is of another shape."""
+        """Return the text of each frame; None if one of them has another shape."""
         head, tail = self.head, self.tail
         begin, end = len(head), -len(tail)
         if min(map(len, frames), default=0) < begin - end:
@@ -56,7 +58,7 @@ class FrameShape(Struct, frozen=True, gc=False):
 
 
 def shape_of_both(frame: bytes, neighbour: bytes) -> FrameShape:
-    """The common shape of both frames: up to the quote before a value, and from a quote on."""
+    """Return the common shape of both frames: up to the quote before a value, and from a quote on."""
     size = min(len(frame), len(neighbour), LONGEST_HEAD)
     difference = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
     # The highest bit that is set is in the first byte that differs.

@@ -28,16 +28,16 @@ from dragoman_local.journal.stream_facts import StreamFacts
 log = logging.getLogger(__name__)
 
 QUEUED_BYTES = 32 * 1024 * 1024
-"""What may wait for the disk; beyond it frames are missing from the history rather than memory elsewhere."""
+"""The most bytes that may wait for the disk; above it frames are dropped from the history to save memory."""
 
 
 def history_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Where this person's history is kept."""
+    """Return the path of this user's history."""
     return user_folder("data", environ) / "history.db"
 
 
 def new_stream() -> str:
-    """A new, unique stream name for a conversation, which sorts by time."""
+    """Return a new, unique stream name for a conversation, which sorts by time."""
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{uuid.uuid4().hex[:8]}"
 
 
@@ -82,7 +82,7 @@ class HistoryRecorder:
         self._task: asyncio.Task[None] | None = None
 
     def tap(self, stream: str) -> Callable[[Direction, bytes], None]:
-        """The value for `connect(..., tap=...)`, for one conversation."""
+        """Return the value for `connect(..., tap=...)`, for one conversation."""
 
         def record(direction: Direction, block: bytes) -> None:
             self.record(stream, direction, block)
@@ -90,18 +90,20 @@ class HistoryRecorder:
         return record
 
     def record(self, stream: str, direction: Direction, block: bytes) -> None:
-        """Take one or more frames, each on a line of its own. Never waits."""
+        """Record one or more frames, each on its own line, without waiting."""
         now = self._clock()
         for frame in block.split(b"\n"):
             if frame:
                 self._take(stream, Entry(direction, frame, now))
 
     def note(self, stream: str, **fields: object) -> None:
-        """Record an object that was not on the wire, such as a line of standard error."""
+        """Record an object that was not on the connection, such as a line of standard error."""
         self._take(stream, Entry("note", msgspec.json.encode(fields), self._clock()))
 
     async def flush(self) -> None:
-        """Wait until all frames are stored. Raises the error if any of them since the last flush was not."""
+        """Wait until all frames are stored. Raises the error if any frame since the last flush was not
+        stored.
+        """
         self._wake.set()
         await self._idle_event.wait()
         error, self._unreported_error = self._unreported_error, None
@@ -109,7 +111,7 @@ class HistoryRecorder:
             raise error
 
     async def aclose(self) -> None:
-        """Store what is left, and end; what cannot be stored is logged."""
+        """Store the remaining frames, and end; failures are logged."""
         self._closing = True
         self._wake.set()
         if self._task is not None:

@@ -48,12 +48,12 @@ HASH_BYTES = 16
 
 
 def steer_key(key: str) -> str:
-    """The index key for a message into a turn: prompts may have the same idempotency keys."""
+    """Return the index key for a message into a turn: prompts may have the same idempotency keys."""
     return f"steer\n{key}"
 
 
 class KeyedEntry(NamedTuple):
-    """An entry that has a key, and its place in the stream."""
+    """An entry with a key, and its position in the stream."""
 
     kind: KeyKind
     key: str
@@ -69,7 +69,7 @@ _notes = json_decoder(_HubNote)
 
 
 def keyed_entries(runs: Iterable[FrameRun], last: int) -> list[KeyedEntry]:
-    """The entries of `runs`, which follow sequence `last`, that have a key."""
+    """Return the entries with a key in `runs`, which follow sequence `last`."""
     entries: list[KeyedEntry] = []
     for run in runs:
         if run.direction == "note":
@@ -81,7 +81,7 @@ def keyed_entries(runs: Iterable[FrameRun], last: int) -> list[KeyedEntry]:
 
 
 def keyed_in_page(page: Page) -> list[KeyedEntry]:
-    """The entries of a stored page that have a key."""
+    """Return the entries with a key in a stored page."""
     if type(page) is not RunPage:
         page = RunPage(page[0].sequence if page else 1, runs_of_entries([entry.entry for entry in page]).runs)
     return keyed_entries(page.runs, page.first - 1)
@@ -100,12 +100,12 @@ def _read(frame: bytes, sequence: int) -> KeyedEntry | None:
 
 
 def with_entry(entries: KeyEntries | None, entry: KeyedEntry) -> KeyEntries:
-    """The entries of a key, with one more. The earliest entry of each kind counts."""
+    """Return the entries of a key with one more. The earliest entry of each kind counts."""
     entries = entries or KeyEntries()
     place = getattr(entries, entry.kind)
     return entries if 0 < place <= entry.sequence else replace(entries, **{entry.kind: entry.sequence})
 
 
 def hash_of(key: str, *, secret: bytes = b"") -> bytes:
-    """The hash of a key for an index: of fixed length, and not guessable without `secret`."""
+    """Return the hash of a key for an index: of fixed length, and not guessable without `secret`."""
     return blake2b(key.encode(errors="replace"), digest_size=HASH_BYTES, key=secret).digest()

@@ -17,24 +17,24 @@ from dragoman.errors import JournalClosed, JournalError
 log = logging.getLogger(__name__)
 
 QUIET_SECONDS = 2.0
-"""For so long nobody may have appended."""
+"""The seconds without an append before the work begins."""
 
 STEP_ENTRIES = 500
-"""Entries of one step: whoever appends at that moment waits some milliseconds."""
+"""The entries of one step: an append at that moment waits some milliseconds."""
 
 PAUSE_SECONDS = 0.05
 
 RESTLESS_ROUNDS = 5
-"""After so many times `QUIET_SECONDS` in which somebody appended, nobody waits for a rest any longer."""
+"""The multiples of `QUIET_SECONDS` with appends, after which the work no longer waits for a pause."""
 
 RESTLESS_PAUSES = 5
-"""Pauses between two steps then: those take 4% of a processor, for two thousand entries a second."""
+"""The pauses between two steps then: the steps use 4% of a processor, for two thousand entries a second."""
 
 SPARE_ENTRIES = 10_000
-"""What may be missing in the index meanwhile: a search reads so much in a fifth of a second."""
+"""The entries that may be missing in the index meanwhile: a search reads so many in a fifth of a second."""
 
 SCRUBBED_BYTES = 1024 * 1024 * 1024
-"""A larger file is written anew only when a person asks for it: whoever appends waits for ten seconds."""
+"""The size above which a file is rewritten only on a user's request: appends wait for ten seconds."""
 
 
 class WordJournal(Protocol):

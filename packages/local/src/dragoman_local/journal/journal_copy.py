@@ -22,7 +22,7 @@ from dragoman_local.journal.contract import Entry, Journal, StreamInfo
 
 BATCH_BYTES = 128 * 1024
 BATCH_ENTRIES = 1_000
-"""Of one append: small enough for a message of NATS, large enough that appends cost nothing."""
+"""The entries of one append: small enough for a message of NATS, large enough that appends cost nothing."""
 
 _FIXED = struct.Struct("<dQ").pack
 
@@ -47,7 +47,7 @@ class CopiedStream(Struct, frozen=True, kw_only=True):
     stream: str
     entries: int
     written: int
-    """How many of the entries were not there before."""
+    """How many entries were missing before."""
     digest: str
 
 
@@ -62,7 +62,7 @@ class StreamDigest:
         self._sum.update(entry.frame)
 
     def copy(self) -> str:
-        """The digest of the entries so far."""
+        """Return the digest of the entries so far."""
         return self._sum.hexdigest()
 
     def finish(self, info: StreamInfo) -> str:
@@ -71,8 +71,8 @@ class StreamDigest:
 
 
 async def copy_journal(source: Journal, target: Journal, clock: CopyClock) -> AsyncIterator[CopiedStream]:
-    """Copy every stream, the oldest change first, so that the target lists them as the source does. `clock`
-    is what the target asks for the time.
+    """Copy every stream, the oldest change first, so that the target lists them in the same order as the
+    source. `clock` gives the target its time.
     """
     source_infos = [info async for info in all_streams(source)]
     target_infos = {info.stream: info async for info in all_streams(target)}
@@ -88,7 +88,7 @@ async def copy_journal(source: Journal, target: Journal, clock: CopyClock) -> As
 async def all_streams(
     journal: Journal, *, agent: str | None = None, state: str | None = None, session: str | None = None
 ) -> AsyncIterator[StreamInfo]:
-    """Every stream of a journal that fits, the latest change first."""
+    """Return every matching stream of a journal, the latest change first."""
     cursor = None
     while True:
         page = await journal.list(agent=agent, state=state, session=session, limit=500, cursor=cursor)
@@ -100,7 +100,7 @@ async def all_streams(
 
 
 async def digest_of(journal: Journal, stream: str, *, last: int) -> str:
-    """The digest of a stream as it is stored, up to entry `last`."""
+    """Return the digest of a stream as stored, up to entry `last`."""
     info = await journal.info(stream)
     if info is None:
         raise JournalError(f"the journal has lost the stream {stream!r}")

@@ -73,7 +73,7 @@ def find(
 
 
 def find_stream_by_key(connection: sqlite3.Connection, key: str, *, seal: Seal | None) -> str | None:
-    """The stream that was made under a key."""
+    """Return the stream that was created under a key."""
     row = connection.execute(MADE, (_hash(key, seal),)).fetchone()
     return None if row is None else str(row[0])
 

@@ -19,11 +19,11 @@ from dragoman_local.journal.tables import find_stream
 log = logging.getLogger(__name__)
 
 STEP_ENTRIES = 5_000
-"""Entries that are read in one step, which is one commit."""
+"""The entries to read in one step, which is one commit."""
 
 
 def build(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> None:
-    """Do one step of building the index of a stream that has none."""
+    """Run one step of building the index of a stream that has none."""
     row = find_stream(connection, stream, seal=seal)
     if row is None:
         return

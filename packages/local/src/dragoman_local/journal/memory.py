@@ -35,7 +35,7 @@ from dragoman_local.journal.search_text import SEARCHED, excerpt, has_all
 
 
 class MemoryJournal:
-    """`async with MemoryJournal() as journal:`, or without; closing it forgets everything."""
+    """Use `async with MemoryJournal() as journal:`, or create it without; closing it erases everything."""
 
     def __init__(
         self,

@@ -30,17 +30,17 @@ from dragoman_local.journal.tables import (
 log = logging.getLogger(__name__)
 
 ORIGINAL = 64
-"""Added to the number of a direction where the place of a row is bound to it."""
+"""Added to the number of a direction if the row's position is part of its protection."""
 
 INSERT = "insert into originals (place, direction, time, frame, sum) values (?, ?, ?, ?, ?)"
 SELECT = "select place, direction, time, frame, sum from originals where place between ? and ?"
 NUMBER = "select number from streams where stream = ?"
 HAS_ORIGINAL = "select 1 from streams join originals on place = (number << 32) | ? where stream = ?"
-"""The place as `passage_id` makes it."""
+"""The position in the form of `passage_id`."""
 
 
 def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], last: int) -> list[StoredEntry]:
-    """The pending frames of `runs`, which go behind `last`, that are not the same in `redacted_runs`.
+    """Return the pending frames of `runs`, at the position after `last`, that differ from `redacted_runs`.
 
     A frame that held the mark of redaction before is among them: so a pending entry with the mark and without
     an original is always one that was redacted.
@@ -74,7 +74,9 @@ def insert(
 
 
 def read(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> dict[int, bytes]:
-    """The originals of a stream by sequence. One that was changed on disk is left out, like a dropped one."""
+    """Return the originals of a stream by sequence. One that was changed on disk is left out, like a dropped
+    one.
+    """
     row = find_stream(connection, stream, seal=seal)
     if row is None:
         return {}

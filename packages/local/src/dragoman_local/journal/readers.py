@@ -1,10 +1,14 @@
-"""A few reading threads, each with its own connection, so that readers never wait for the writer."""
+"""A few reading threads with connections of their own, so that readers never wait for the writer.
+
+All connections are opened with the journal. One that is opened later would read another file, if the file of
+the journal was replaced since, or none, if it was deleted.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -15,26 +19,32 @@ from dragoman_local.journal.sqlite_file import Refusal
 T = TypeVar("T")
 
 THREADS = 3
-"""Reading is short and mostly from memory; more threads would only wait for each other."""
+"""The number of threads. Reading is short and mostly from memory; more threads would only wait for each
+other.
+"""
 
 
 class Readers:
-    """A pool of reading threads, created together with their connections at the first query."""
+    """A pool of reading threads, a connection for each of them, and one for the thread that asks."""
 
-    def __init__(
-        self,
-        connect: Callable[[], sqlite3.Connection],
-        *,
-        explain: Callable[[Refusal], JournalError],
-        name: str,
-    ) -> None:
-        self._connect = connect
+    def __init__(self, *, explain: Callable[[Refusal], JournalError], name: str) -> None:
         self._explain = explain
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix=name)
-        self._mine = threading.local()
         self._connections: list[sqlite3.Connection] = []
-        self._here: sqlite3.Connection | None = None  # of the thread that asks
+        self._unused: deque[sqlite3.Connection] = deque()  # as many as threads that have no question
         self._closing = False
+
+    def open(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        """Open every connection; called before the first question, from a thread that may wait."""
+        try:
+            for _ in range(1 + THREADS):
+                self._connections.append(connect())
+                self._connections[-1].execute("pragma schema_version").fetchone()  # opens the log, too
+        except BaseException:
+            self._close_connections()
+            raise
+        self._connections[0].execute("pragma busy_timeout = 0")
+        self._unused.extend(self._connections[1:])
 
     async def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """Run `question` in one of the threads; all its statements see the same state of the file."""
@@ -43,35 +53,34 @@ class Readers:
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, question)
 
     async def ask_here(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        """The same in the thread of the caller, for a question that is one statement and reads a few pages:
-        to wake another thread takes ten times as long. What cannot be read at once is left to the threads.
+        """Run it in the caller's thread, for a question with one statement that reads a few pages: waking
+        another thread takes ten times as long. Slow reads are left to the threads.
         """
         if self._closing:
             raise JournalClosed("the journal is closed")
-        if self._here is None:
-            self._here = self._connect()
-            self._here.execute("pragma busy_timeout = 0")
-            self._connections.append(self._here)
         try:
-            return question(self._here)
+            return question(self._connections[0])
         except sqlite3.Error:
             return await self.ask(question)
 
     def stop(self) -> None:
-        """No more questions from now on."""
+        """Accept no more questions."""
         self._closing = True
 
     def close(self) -> None:
-        """Waits for the threads; called from a thread that may wait."""
+        """Wait for the threads; call it from a thread that may wait."""
         self._closing = True
         self._pool.shutdown(wait=True)
+        self._close_connections()
+
+    def _close_connections(self) -> None:
         for connection in self._connections:
             connection.close()
         self._connections.clear()
 
     def _answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._unused.pop()
         try:
-            connection = self._connection()
             connection.execute("begin")
             try:
                 return question(connection)
@@ -79,10 +88,5 @@ class Readers:
                 connection.rollback()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._explain(error) from None
-
-    def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._mine, "connection", None)
-        if connection is None:
-            connection = self._mine.connection = self._connect()
-            self._connections.append(connection)
-        return connection
+        finally:
+            self._unused.append(connection)

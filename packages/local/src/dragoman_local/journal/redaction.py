@@ -19,21 +19,22 @@ from dragoman_local.journal.entry_runs import EntryBatch, FrameRun
 from dragoman_local.journal.frame_shape import LONGEST_HEAD, VALUE, FrameShape, shape_of_both
 from dragoman_local.secrets.frames import frame_hint_places, has_frame_hint, redact_suspect
 from dragoman_local.secrets.names import REDACTED
+from dragoman_local.secrets.search import is_plain_prose
 from dragoman_local.secrets.search import redact_suspect as redact_text
 from dragoman_local.secrets.signs import signs_of
 
 _MARK = REDACTED.encode()
 _BETWEEN = b'\0\n"'
 TOGETHER = 64
-"""Frames that are looked at in one go where they are of several shapes: one odd frame costs few others."""
+"""The most frames to search together if they have several shapes: one odd frame costs few others."""
 
 TOGETHER_BYTES = 8 * 1024
-"""Bytes of texts that are looked at in one go. What one of them may hold is looked for in all of them: of
-more bytes, each costs more than to begin anew.
+"""The most bytes of texts to search together. All of them are searched for what one may contain: above this
+size, separate searches are cheaper.
 """
 
 LONG_TEXT = 256
-"""Bytes from which on it pays to look first whether a text is prose."""
+"""The bytes from which on it is worth checking first whether a text is prose."""
 
 MOST_HEADS = 4096
 _heads: set[int] = set()
@@ -47,17 +48,17 @@ _shapes: dict[bytes, FrameShape] = {}
 """What frames of one stream shared lately, by so many of their first bytes."""
 
 FEW = 8
-"""Below it, finding out what frames share costs more than it saves."""
+"""The number of frames below which finding their common parts costs more than it saves."""
 
 
 def redact(frame: bytes) -> bytes:
-    """The frame without known secrets; the same object if there are none."""
+    """Return the frame without known secrets; the same object if there are none."""
     return _redact_few((frame,))[0]
 
 
 def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) -> Sequence[bytes]:
-    """Each frame as `how` makes it. With ours, frames of one stream cost a tenth of what each would alone:
-    nearly all of them begin alike, and what is alike is looked at once.
+    """Return each frame as converted by `how`. With our function, frames of one stream cost a tenth of
+    separate searches: nearly all begin the same, and common parts are searched once.
     """
     if how is not redact:
         return [how(frame) for frame in frames]
@@ -84,7 +85,7 @@ def _cut(frames: Sequence[bytes], shared: int) -> Iterator[Sequence[bytes]]:
 
 @lru_cache(MOST_HEADS)
 def is_plain_shape(shape: FrameShape) -> bool:
-    """Whether frames of this shape can be judged by their texts alone."""
+    """Whether only the texts of frames with this shape need a search."""
     return bool(shape.head and shape.tail) and _is_plain_head(shape.head) and _is_plain_tail(shape.tail)
 
 
@@ -94,8 +95,8 @@ def is_redacted(frame: bytes) -> bool:
 
 
 def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[FrameRun]:
-    """The runs with redacted frames, of which many cost less together. Those of long runs are mostly of one
-    shape, which notes between them would hide: they are apart from the others.
+    """Return the runs with redacted frames; many together cost less. Frames of long runs mostly have one
+    shape, so they are searched apart from the notes between them.
     """
     long_frames: list[bytes] = []
     other_frames: list[bytes] = []
@@ -150,15 +151,14 @@ def _has_secret(text: bytes) -> bool:
 
 
 def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
-    """Which of the parts of frames need a closer look. Long ones without any sign of code are looked at
-    apart: what prose may hold is found more quickly.
+    """Which of the parts of frames need a closer look. Long ones are looked at one by one first: what is
+    plain prose is done with, and one odd part costs few others.
     """
-    groups: list[Sequence[int]] = [range(len(parts))]
+    numbers: Sequence[int] = range(len(parts))
     is_long = sum(map(len, parts)) > LONG_TEXT * len(parts)
     if is_long and not all(map(_has_sign, parts[:2])):  # otherwise it is code
-        has_sign = list(map(_has_sign, parts))
-        groups = [[n for n, has in enumerate(has_sign) if has is kind] for kind in (False, True)]
-    return {group[n] for group in groups for n in _suspects([parts[n] for n in group])}
+        numbers = [n for n in numbers if not is_plain_prose(parts[n])]
+    return {numbers[n] for n in _suspects([parts[n] for n in numbers])}
 
 
 def _has_sign(part: bytes) -> bool:

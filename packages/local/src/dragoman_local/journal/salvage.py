@@ -51,16 +51,16 @@ class Salvage(Struct, frozen=True, kw_only=True):
     """The content recovered from a damaged journal."""
 
     damaged_file: Path
-    """The damaged file, as it was."""
+    """The damaged file, unchanged."""
     streams: int
-    """Streams of which something could be saved."""
+    """Streams with saved entries."""
     entries: int
     lost_entries: int
-    """Entries that are known to have been there and could not be saved."""
+    """Entries that existed and could not be saved."""
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file's header says that it is a journal, damaged or not."""
+    """Whether a file's header is that of a journal, damaged or not."""
     try:
         with path.open("rb") as file:
             header = file.read(HEADER)
@@ -70,7 +70,7 @@ def is_ours(path: Path) -> bool:
 
 
 def repair(path: Path) -> Salvage:
-    """Move a journal aside, damaged or not, and recover what can be read of it; on request of a user."""
+    """Move a journal aside, damaged or not, and recover its readable content, on request of a user."""
     lock = sqlite_file.FolderLock(path)
     lock.share()
     try:

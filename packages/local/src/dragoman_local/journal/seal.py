@@ -17,7 +17,7 @@ import base64
 import hmac
 import struct
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -26,11 +26,16 @@ from dragoman.decoders import msgpack_decoder
 from dragoman.errors import JournalError, LocalMistake
 from dragoman_local.journal.contract import StreamInfo
 
+if TYPE_CHECKING:
+    from dragoman_local.journal.sealed_cipher import StreamCipher
+
 KEY_BYTES = 32
-"""What a key has at least; fewer could be guessed."""
+"""The least bytes of a key; a shorter one could be guessed."""
+
+NONCE_BYTES = 12
 
 CIPHERS = 1024
-"""Streams whose cipher is kept at hand."""
+"""The most streams whose cipher is cached."""
 
 TITLE = "sealed:"
 
@@ -51,6 +56,34 @@ class OpenedStream(NamedTuple):
     lost_entries: int
 
 
+class TreeSeal:
+    """Encrypts the store of trees beside a sealed journal, with keys of its own. A name (a path, a digest, a
+    prompt) is always the same when it is hidden, so that the store can search for it; its nonce is a keyed
+    hash of it.
+    """
+
+    def __init__(self, ident: str, contents: StreamCipher, names: StreamCipher, secret: bytes) -> None:
+        self.id = ident
+        self._contents, self._names, self._secret = contents, names, secret
+
+    def __repr__(self) -> str:
+        return f"TreeSeal(id={self.id!r})"
+
+    def hide(self, name: bytes) -> bytes:
+        return self._names.seal(name, b"name", nonce=hmac.digest(self._secret, name, "sha256")[:NONCE_BYTES])
+
+    def show(self, hidden: bytes) -> bytes | None:
+        """The name that was hidden; None if these bytes are none."""
+        return self._names.open(hidden, b"name")
+
+    def seal(self, data: bytes, place: bytes) -> bytes:
+        return self._contents.seal(data, place)
+
+    def open(self, sealed: bytes, place: bytes) -> bytes | None:
+        """The data that was sealed for this place; None if these bytes were not."""
+        return self._contents.open(sealed, place)
+
+
 class Seal:
     """Encrypts and decrypts with one key. May be used from several threads."""
 
@@ -68,6 +101,8 @@ class Seal:
         streams, self._folders = derive_key(key, b"streams"), derive_key(key, b"folders")
         self.key_secret = derive_key(key, b"idempotency keys")
         """With which idempotency keys are hashed: neither read nor guessed from their index."""
+        contents, names = (StreamCipher(derive_key(key, b"tree " + part)) for part in (b"contents", b"names"))
+        self.trees = TreeSeal(self.id, contents, names, derive_key(key, b"tree nonces"))
 
         def make_cipher(stream: str, created_at: float) -> StreamCipher:
             # With the time of its making: another stream of the same name later is another stream.
@@ -82,19 +117,19 @@ class Seal:
         return f"Seal(id={self.id!r})"
 
     def seal(self, info: StreamInfo, sequence: int, direction: int, time: float, frame: bytes) -> bytes:
-        """A frame as it is stored at this place of this stream."""
+        """Return a frame in its stored form for this position of this stream."""
         cipher = self._cipher(info.stream, info.created)
         return cipher.seal(frame, _PLACE(sequence, direction, time))
 
     def open(
         self, info: StreamInfo, sequence: int, direction: int, time: float, sealed_frame: bytes
     ) -> bytes | None:
-        """The frame that was sealed for this place; None if these bytes were not."""
+        """Return the frame that was sealed for this position; None if these bytes were not."""
         cipher = self._cipher(info.stream, info.created)
         return cipher.open(sealed_frame, _PLACE(sequence, direction, time))
 
     def seal_info(self, info: StreamInfo) -> StreamInfo:
-        """The description of a stream as it is stored."""
+        """Return the description of a stream in its stored form."""
         texts = (info.agent, info.cwd, info.title, info.state, info.session)
         plaintext = msgspec.msgpack.encode((*texts, info.created, info.updated, info.last))
         ciphertext = self._cipher(info.stream, info.created).seal(plaintext, b"info")
@@ -102,7 +137,7 @@ class Seal:
         return replace(info, cwd=self.folder(info.cwd), title=text)
 
     def open_info(self, info: StreamInfo) -> OpenedStream | None:
-        """Decrypt the description of a stream; None if that is not what is stored beside it."""
+        """Decrypt the description of a stream; None if it does not match its row."""
         cipher = self._cipher(info.stream, info.created)
         try:
             ciphertext = base64.b64decode(info.title.removeprefix(TITLE))

@@ -18,7 +18,7 @@ SALT = b"dragoman journal 1"
 
 
 def derive_key(key: bytes, purpose: bytes, size: int = 32) -> bytes:
-    """A separate key for each purpose, from which the given one cannot be computed."""
+    """Return a separate key for each purpose, which does not reveal the given key."""
     return HKDF(algorithm=SHA256(), length=size, salt=SALT, info=purpose).derive(key)
 
 
@@ -28,13 +28,13 @@ class StreamCipher:
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
 
-    def seal(self, plaintext: bytes, place: bytes) -> bytes:
-        """A text bound to its place, behind its nonce."""
-        nonce = os.urandom(NONCE)
+    def seal(self, plaintext: bytes, place: bytes, *, nonce: bytes = b"") -> bytes:
+        """Return a text bound to its position, after its nonce: a random one, or one of this text alone."""
+        nonce = nonce or os.urandom(NONCE)
         return nonce + self._cipher.encrypt(nonce, plaintext, place)
 
     def open(self, sealed: bytes, place: bytes) -> bytes | None:
-        """The text that was sealed for this place; None if these bytes were not."""
+        """Return the text that was sealed for this position; None if these bytes were not."""
         try:
             return self._cipher.decrypt(sealed[:NONCE], sealed[NONCE:], place)
         except (InvalidTag, ValueError):  # the second is for what is too short to be anything

@@ -14,7 +14,7 @@ from dragoman_local.journal.tables import SELECT, read_stream
 
 
 def check_mark(connection: sqlite3.Connection, seal: Seal | None, *, name: str) -> None:
-    """Mark a new file, and refuse one that was not sealed as we would. Raises `WrongKey`."""
+    """Mark a new file, and refuse one that was sealed differently. Raises `WrongKey`."""
     mark = mark_of(connection)
     if mark is None and seal is not None:
         connection.execute("begin immediate")  # another process may be about to do the same
@@ -37,7 +37,7 @@ def check_mark(connection: sqlite3.Connection, seal: Seal | None, *, name: str) 
 
 
 def mark_of(connection: sqlite3.Connection) -> str | None:
-    """The id of the key that the file was encrypted with; None for a plain file."""
+    """Return the id of the key that encrypted the file; None for a plain file."""
     has_table = connection.execute(
         "select 1 from sqlite_master where type = 'table' and name = 'seal'"
     ).fetchone()

@@ -25,13 +25,13 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SCANNED = 100_000
-"""Entries that one search reads: a few seconds of one thread."""
+"""The most entries of one search: a few seconds of one thread."""
 
 LISTED = 100
 
 
 class RunInReader(Protocol):
-    """Runs a question in a thread that reads."""
+    """Runs a question in a reading thread."""
 
     def __call__(self, question: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
 
@@ -44,7 +44,7 @@ class _ScanResult(NamedTuple):
 async def scan(
     ask: RunInReader, seal: Seal, text: str, *, limit: int, stream: str | None, most: int = SCANNED
 ) -> Sequence[SearchHit]:
-    """Passages that have all words of `text`, at most `limit`, of at most `most` entries."""
+    """Return passages with all words of `text`, at most `limit`, from at most `most` entries."""
     if not words_of(text):
         return []
     hits: list[SearchHit] = []

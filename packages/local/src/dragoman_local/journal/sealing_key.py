@@ -18,13 +18,13 @@ from dragoman.errors import LocalMistake
 from dragoman_local.journal.seal import KEY_BYTES
 
 DISTINCT = 8
-"""Different characters that a random text of that length always has."""
+"""The least different characters of a random text with that length."""
 
 MOST = 4096
 
 
 def read_key(place: str, *, environ: Mapping[str, str] | None = None) -> bytes:
-    """The key at `env:NAME`, `file:PATH` or `keyring:SERVICE/NAME`. Raises `LocalMistake`."""
+    """Return the key at `env:NAME`, `file:PATH` or `keyring:SERVICE/NAME`. Raises `LocalMistake`."""
     kind, _, name = place.partition(":")
     if kind == "env" and name:
         text = (os.environ if environ is None else environ).get(name)

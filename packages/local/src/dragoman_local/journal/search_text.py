@@ -11,7 +11,7 @@ import re
 import unicodedata
 
 SPLIT = "\u200b"
-"""Set behind each character of a script without spaces; invisible, and no part of any word."""
+"""Added after each character of a script without spaces; invisible, and not part of any word."""
 
 _UNSPACED = "([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])"
 """Compiled when something is indexed: it takes 4 ms, of every command that has a journal."""
@@ -19,35 +19,35 @@ _UNSPACED = "([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af
 _WORD = re.compile(r"[^\W_]+")
 
 SEARCHED = ("prompt", "message", "thought", "tool", "plan")
-"""The kinds of moments whose text can be found."""
+"""The kinds of moments with searchable text."""
 
 AROUND = 60
-"""Characters of an excerpt on either side of the first word that was found."""
+"""The characters of an excerpt on either side of the first match."""
 
 
 def space_words(text: str) -> str:
-    """The form of a text that is put into the index."""
+    """Return the form of a text for the index."""
     return re.sub(_UNSPACED, rf"\1{SPLIT}", text)
 
 
 def unspace_words(text: str) -> str:
-    """Text from the index, as it was."""
+    """Return the original text from the index."""
     return text.replace(SPLIT, "")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a query, as typed, except those without a letter or digit."""
+    """Return the words of a query, as typed, except those without a letter or digit."""
     return [word for word in unspace_words(text).replace("\0", " ").split() if _WORD.search(word)]
 
 
 def match_expression(text: str) -> str | None:
-    """The index query; None if it has no word."""
+    """Return the index query; None if it has no word."""
     terms = ['"{}"*'.format(space_words(word).replace('"', '""')) for word in words_of(text)]
     return " ".join(terms) or None
 
 
 def excerpt(text: str, query: str) -> str:
-    """The first matching word with its context, on one line."""
+    """Return the first matching word with its context, on one line."""
     flat = " ".join(text.split())
     parts = [part.casefold() for word in words_of(query) for part in _WORD.findall(word)]
     places = [flat.casefold().find(part) for part in parts]
@@ -57,7 +57,7 @@ def excerpt(text: str, query: str) -> str:
 
 
 def has_all(text: str, query: str) -> bool:
-    """Whether a text matches `query`: the same answer as the index, without one."""
+    """Whether a text matches `query`: the same answer as from the index, without one."""
     words = f" {_fold(text)}"
     terms = [_fold(word) for word in words_of(query)]
     return bool(terms) and all(f" {term}" in words for term in terms)

@@ -25,10 +25,10 @@ class RegisterValue(Struct, frozen=True):
 
 
 OnValueChange: TypeAlias = Callable[[str, RegisterValue | None], None]
-"""Hears of a key and what it holds now; None if it holds nothing any more."""
+"""Called with a key and its current value; None after its removal."""
 
 OnBusMessage: TypeAlias = Callable[[str, bytes, str], None]
-"""Hears a subject, what was said, and where an answer goes; that is empty if none is wanted."""
+"""Called with a subject, the message, and the subject for an answer; empty if none is wanted."""
 
 
 class Subscription(Protocol):
@@ -41,20 +41,20 @@ class Register(Protocol):
     """Small values by key, shared by all nodes. Raises `JournalError` if they are not available now."""
 
     async def create(self, key: str, value: bytes) -> int:
-        """Set a new key; returns its first revision. Raises `KeyTaken` if the key holds something."""
+        """Set a new key; return its first revision. Raises `KeyTaken` if the key has a value."""
 
     async def update(self, key: str, value: bytes, revision: int) -> int:
-        """Replace a value; returns its next revision. Raises `KeyTaken` if `revision` is not current."""
+        """Replace a value; return its next revision. Raises `KeyTaken` if `revision` is not current."""
 
     async def delete(self, key: str, revision: int) -> None:
         """Remove a key. Raises `KeyTaken` if `revision` is not the current one."""
 
     async def get(self, key: str) -> RegisterValue | None:
-        """The value of a key a moment ago; None if it has none."""
+        """Return the recent value of a key; None if it has none."""
 
     async def watch(self, prefix: str, on_change: OnValueChange) -> Subscription:
-        """Call `on_change` for keys that begin with the word `prefix`: first for all that exist, then for
-        every change. Returns when it was called for all that exist.
+        """Call `on_change` for keys that begin with the word `prefix`: first for all existing ones, then for
+        every change. Returns after the calls for the existing ones.
         """
 
 
@@ -62,10 +62,12 @@ class Bus(Protocol):
     """Messages between nodes."""
 
     def send(self, subject: str, data: bytes) -> None:
-        """Send to all who listen now; never waits. Messages above the limit are lost."""
+        """Send to all current listeners without waiting. Messages above the limit are lost."""
 
     async def ask(self, subject: str, data: bytes, *, within: float) -> bytes:
-        """The first answer; raises `NobodyListens` at once if nobody listens, else `TimeoutError`."""
+        """Return the first answer; raises `NobodyListens` at once without listeners, otherwise
+        `TimeoutError`.
+        """
 
     async def listen(self, subject: str, on_message: OnBusMessage) -> Subscription:
-        """From the return on, `on_message` gets each message of the subject; it must not wait."""
+        """Call `on_message` with each message of the subject after this returns; it must not wait."""

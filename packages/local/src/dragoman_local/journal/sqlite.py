@@ -46,8 +46,8 @@ from dragoman_local.journal.tables import StreamEnd, probe
 from dragoman_local.journal.writer import WriterThread
 
 LARGE_BYTES = 512 * 1024
-"""An append above this is redacted before its turn to be written, in another thread: to look through a large
-text takes many times as long as to write it, and everybody behind it would wait.
+"""The size above which an append is redacted before its turn to be written, in another thread: searching a
+large text takes many times as long as writing it, and later appends would wait.
 """
 
 
@@ -58,7 +58,7 @@ def open_journal(
     redact: Callable[[bytes], bytes] | None = redact_secrets,
     busy_seconds: float = sqlite_file.BUSY_SECONDS,
 ) -> SqliteJournal:
-    """`async with open_journal(path) as journal:`; nothing is opened or made before it is entered."""
+    """Use `async with open_journal(path) as journal:`; nothing is opened or created before the block."""
     return SqliteJournal(path, durability=durability, redact=redact, busy_seconds=busy_seconds)
 
 
@@ -70,7 +70,7 @@ def open_sealed(
     redact: Callable[[bytes], bytes] | None = redact_secrets,
     busy_seconds: float = sqlite_file.BUSY_SECONDS,
 ) -> SqliteJournal:
-    """`async with open_sealed(path, key) as journal:`; a file that is there must be sealed with this key."""
+    """Use `async with open_sealed(path, key) as journal:`; an existing file must be sealed with this key."""
     return SqliteJournal(
         path, durability=durability, redact=redact, busy_seconds=busy_seconds, seal=Seal(key)
     )
@@ -116,7 +116,7 @@ class SqliteJournal:
         if self._writer is not None:
             raise JournalClosed("a journal is opened once")
         name = f"journal {self.path.name}"
-        self._readers = Readers(self._connect_reader, explain=self._explain, name=name)
+        self._readers = Readers(explain=self._explain, name=name)
         self._writer = WriterThread(
             self._open,
             explain=self._explain,
@@ -243,7 +243,7 @@ class SqliteJournal:
         )
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
-        """Brings the index up to date first; the entries that are new since the last search are read. A
+        """Search after bringing the index up to date, which reads the new entries since the last search. A
         sealed journal has no index: its entries are read, the latest streams first.
         """
         if self._seal is not None:
@@ -262,8 +262,8 @@ class SqliteJournal:
         return await self._read.ask(lambda base: word_index.search(base, text, limit=limit, stream=stream))
 
     async def index_words(self, *, most: int, spare: int = 0) -> bool:
-        """Bring the index nearer to what was appended, by about so many entries, unless no more than `spare`
-        are missing; true if there is more.
+        """Index about this many new entries, unless no more than `spare` are missing; return true if there
+        are more.
         """
         if self._seal is not None:
             return False
@@ -285,8 +285,8 @@ class SqliteJournal:
         )
 
     async def delete(self, stream: str) -> bool:
-        """Deletions that come together share the work that follows them, which takes as long as the index of
-        words is large. What is then still in the file, `scrub` removes.
+        """Delete streams. Deletions at the same time share the work after them, which takes as long as the
+        word index is large. `scrub` removes their remains from the file.
         """
         was_deleted = await self._write.do(lambda base: streams.delete(base, stream))
         if was_deleted:
@@ -306,8 +306,8 @@ class SqliteJournal:
         return self.path.stat().st_size
 
     async def scrub(self) -> bool:
-        """Write the file anew if anything was deleted since that was done last; says whether it was. Whoever
-        appends waits meanwhile: about a second for 100 MB.
+        """Rewrite the file if anything was deleted since the last time; return whether it was. Appends wait
+        in the meantime: about a second for 100 MB.
         """
         if not self.has_residue:
             return False
@@ -319,7 +319,7 @@ class SqliteJournal:
         return await self._read.ask(lambda base: originals.read(base, streams.clean(stream), seal=self._seal))
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
-        """Drop originals after a look, which costs no commit: mostly there are none."""
+        """Drop originals after a check, which needs no commit: mostly there are none."""
         name, wanted_sequences = streams.clean(stream), list(sequences)
         if await self._read.ask_here(partial(originals.has_any, stream=name, sequences=wanted_sequences)):
             await self._write.do(lambda base: originals.drop(base, name, wanted_sequences))
@@ -364,6 +364,7 @@ class SqliteJournal:
             self.has_residue = streams.has_residue(connection)
             sqlite_file.close_to_others(self.path)
             self._watch.start()
+            self._read.open(lambda: sqlite_file.connect_reader(self.path, self._busy_seconds))
         except BaseException:
             connection.close()
             raise
@@ -375,9 +376,6 @@ class SqliteJournal:
         if connection is not None:
             connection.close()  # the last one moves what is in the log into the file
         self._lock.release()
-
-    def _connect_reader(self) -> sqlite3.Connection:
-        return sqlite_file.connect_reader(self.path, self._busy_seconds)
 
     def _explain(self, error: sqlite_file.Refusal) -> JournalError:
         return sqlite_file.explain(error, self.path)

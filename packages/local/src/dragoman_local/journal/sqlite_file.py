@@ -22,21 +22,23 @@ from dragoman_local.journal.contract import Durability
 from dragoman_local.journal.tables import make_tables, version
 
 BUSY_SECONDS = 10.0
-"""How long a writer waits for another process; longer than any commit, shorter than a person's patience."""
+"""The seconds that a writer waits for another process: longer than any commit, shorter than a person's
+patience.
+"""
 
 PAUSE_SECONDS = 0.01
-"""Between two looks at a file that another process is just making."""
+"""The seconds between two checks of a file that another process is just creating."""
 
 CACHE_KIB = 8 * 1024
-"""What the writer keeps of the file at most: the ends of the streams to which a thousand sessions append take
-five megabytes. More would be filled by what one session says, and never be given back.
+"""The most memory of the writer for the file: the ends of a thousand streams in use take five megabytes. A
+larger cache would be filled by one session and never freed.
 """
 
 SYNCHRONOUS: dict[Durability, str] = {"full": "full", "normal": "normal", "off": "off"}
 
 
 class FolderLock:
-    """The lock beside a journal: shared while it is open, exclusive while it is set aside."""
+    """The lock beside a journal: shared while it is open, exclusive while it is moved aside."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(f"{path.name}-lock")
@@ -47,7 +49,7 @@ class FolderLock:
         share(self._descriptor)
 
     def try_exclusive(self) -> bool:
-        """Make the lock exclusive, if no other process shares it; says whether it is."""
+        """Make the lock exclusive, if no other process shares it; return whether it is."""
         # On Windows, a file that somebody has open cannot be moved away anyhow.
         return self._descriptor is not None and (sys.platform == "win32" or try_lock(self._descriptor))
 
@@ -69,7 +71,7 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
 def make_file(path: Path) -> None:
-    """Make the folder and the file, if they are not there, for their owner alone."""
+    """Create the folder and the file, if they do not exist, for their owner only."""
     path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600))
@@ -79,7 +81,7 @@ def make_file(path: Path) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Remove other users' read permission, which an older or foreign program may have left."""
+    """Remove other users' read permission, which an older or another program may have left."""
     if path.stat().st_mode & 0o077 and sys.platform != "win32":
         path.chmod(0o600)
 
@@ -138,7 +140,7 @@ def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connectio
 
 
 Refusal: TypeAlias = sqlite3.Error | OSError | UnicodeDecodeError
-"""What SQLite raises. The last comes from messages that quote damaged text."""
+"""The exceptions of SQLite. The last comes from messages that quote damaged text."""
 
 
 def is_damage(error: Refusal) -> bool:
@@ -153,12 +155,14 @@ def is_damage(error: Refusal) -> bool:
 
 
 def without_memory() -> JournalError:
-    """As on a full disk: nothing is stored, and there may be memory again."""
+    """Return the error for missing memory, which is handled like a full disk: nothing is stored, and a retry
+    may succeed.
+    """
     return JournalFull("there is too little memory for what is to be stored")
 
 
 def explain(error: Refusal, path: Path) -> JournalError:
-    """The journal error for an error of SQLite."""
+    """Return the journal error for an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None)
     base = None if code is None else code & 0xFF
     if base == sqlite3.SQLITE_FULL:

@@ -13,7 +13,7 @@ from dragoman_local.journal.contract import Entry
 from dragoman_local.journal.redaction import redact
 
 TITLE = 80
-"""Characters of a title that is taken from a prompt."""
+"""The most characters of a title from a prompt."""
 
 _TO_AGENT = (b'"session/new"', b'"session/load"', b'"session/resume"', b'"session/fork"', b'"session/prompt"')
 _TO_CLIENT = (b'"agentInfo"', b'"sessionId"', b'"session_info_update"', b'"stopReason"', b'"error"')
@@ -21,7 +21,7 @@ _UPDATE = b'"session/update"'
 
 
 class StreamFacts:
-    """Remembers the open requests and the facts that are already known."""
+    """Reads facts. Remembers the open requests and the known facts."""
 
     def __init__(self) -> None:
         self._request_methods: dict[object, str] = {}
@@ -30,7 +30,7 @@ class StreamFacts:
         self._keeps_title = False  # it has the title of the conversation from which it goes on
 
     def read(self, entry: Entry) -> dict[str, str]:
-        """The facts that this entry adds or changes."""
+        """Return the facts that this entry adds or changes."""
         if not self._has_facts(entry):
             return {}
         try:

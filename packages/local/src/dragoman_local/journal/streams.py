@@ -61,15 +61,15 @@ DIRECTION_NUMBERS = {name: number for number, name in enumerate(DIRECTIONS)}
 
 INSERT = "insert into entries (number, sequence, direction, time, frame, sum) values (?, ?, ?, ?, ?, ?)"
 ROWS = 40
-"""Rows of one statement; with more it is no faster, and some builds allow no more than 999 values."""
+"""The rows of one statement; more are not faster, and some builds allow no more than 999 values."""
 INSERTS = [INSERT + ", (?, ?, ?, ?, ?, ?)" * (count - 1) for count in range(1, ROWS + 1)]
-"""Statements by their count of rows, less one."""
+"""Statements by their number of rows, minus one."""
 ENDS = 1024
-"""Streams whose end is remembered: as many as may stream at once."""
+"""The most streams whose end is remembered: as many as may be in use at once."""
 
 SAME_TIME_SECONDS = 1.0
-"""For how long a stream that is appended to again keeps its time. To write the time is to write a page more
-of the index by which streams are listed, and while an agent speaks, that would be one page of three.
+"""The seconds for which a stream with repeated appends keeps its time. Writing the time means writing another
+page of the listing index, which would be one page of three while an agent sends text.
 """
 
 PAGE = (
@@ -79,7 +79,7 @@ PAGE = (
 
 
 def clean(text: str) -> str:
-    """Text that can be stored: a path may have bytes that are not characters."""
+    """Return text that can be stored: a path may have bytes that are not characters."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
@@ -95,7 +95,7 @@ def append(
     seal: Seal | None = None,
     ends: dict[str, StreamEnd] | None = None,
 ) -> int:
-    """Store the entries behind the last one of the stream; returns the sequence of the new last one.
+    """Store the entries at the end of the stream; return the new last sequence.
 
     `redacted_runs` is what `redact` makes of the entries, if the caller has it already. `ends` holds where
     streams ended when we last wrote to them; it may be out of date, and this function updates it.
@@ -225,7 +225,7 @@ def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) 
 def page(
     connection: sqlite3.Connection, stream: str, after: int, limit: int | None, *, seal: Seal | None = None
 ) -> tuple[RunPage, JournalDamaged | None]:
-    """The good entries behind `after`, up to the bounds of a page, and the damage behind them if any."""
+    """Return the good entries after `after`, up to the limits of a page, and the damage after them if any."""
     row = find_stream(connection, clean(stream), seal=seal)
     if row is None:
         raise NoSuchStream(stream)
@@ -235,7 +235,7 @@ def page(
 def page_of(
     connection: sqlite3.Connection, row: StreamRow, after: int, limit: int | None, *, seal: Seal | None = None
 ) -> tuple[RunPage, JournalDamaged | None]:
-    """A page of a stream whose row the caller has."""
+    """Return a page of a stream whose row the caller has."""
     after = max(after, 0)
     page_size = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
     runs: list[FrameRun] = []
@@ -296,8 +296,8 @@ def describe(
     seal: Seal | None = None,
     ends: dict[str, StreamEnd] | None = None,
 ) -> StreamInfo:
-    """Change what is known of a stream. `ends` is that of `append`: neither looks at a stream again that it
-    knows from the other.
+    """Change the description of a stream. `ends` is that of `append`: each uses the other's knowledge of a
+    stream.
     """
     clean_changes = {name: clean(value) for name, value in changes.items()}
     old_end = None if ends is None else ends.pop(stream, None)
@@ -341,7 +341,7 @@ def listing(
 
 
 SET_RESIDUE = "replace into unkeyed values (0, 0, 0)"
-"""Says, in the transaction of a deletion, that the file has to be scrubbed. No stream has the number 0."""
+"""Note in the transaction of a deletion that the file must be scrubbed. No stream has the number 0."""
 
 
 def delete(connection: sqlite3.Connection, stream: str) -> bool:
@@ -363,7 +363,7 @@ def delete(connection: sqlite3.Connection, stream: str) -> bool:
 
 
 def forget_traces(connection: sqlite3.Connection) -> None:
-    """Remove what a deletion leaves behind: words in the index's older segments, pages in the log."""
+    """Remove the remains of a deletion: words in the index's older segments, pages in the log."""
     connection.execute("insert into words (words) values ('optimize')")
     empty_log(connection)
 
@@ -373,8 +373,8 @@ def has_residue(connection: sqlite3.Connection) -> bool:
 
 
 def scrub(connection: sqlite3.Connection) -> None:
-    """Write the file anew. SQLite overwrites what it deletes, but not the copies that it has left in the free
-    part of a page when it divided that page among others.
+    """Rewrite the file. SQLite overwrites deleted data, but not the copies in the free part of a page that it
+    divided before.
     """
     connection.execute("insert into words (words) values ('optimize')")
     connection.execute("vacuum")

@@ -24,7 +24,7 @@ from dragoman_local.journal.seal import Seal
 APPLICATION = 0x44524147  # "DRAG" in the file's header tells our files from others'
 
 VERSION = 5
-"""Of the file. A file of another version is refused: nothing here reads it."""
+"""The version of the file. A file of another version is refused."""
 
 WORDS = """create virtual table words using fts5 (
     text, kind unindexed, sum unindexed, tokenize = 'unicode61 remove_diacritics 2'
@@ -66,12 +66,12 @@ COLUMNS = {
     "keys": "number, hash, prompt, answer, made, sum",
     "unkeyed": "number, upto, last",
 }
-"""What a file of our version holds, besides the index of words."""
+"""The tables and columns of a file with our version, besides the word index."""
 
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")
 
 FIELDS = ("stream", "agent", "cwd", "title", "state", "session", "created", "updated", "last")
-"""Of a `StreamInfo`, as they are stored; behind them comes the checksum."""
+"""The stored fields of a `StreamInfo`; the checksum follows them."""
 
 _fields_of = attrgetter(*FIELDS)
 
@@ -115,8 +115,8 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 
 def probe(connection: sqlite3.Connection) -> None:
-    """Touch every table and name every column, so that a file that cannot be used is noticed when it is
-    opened, and not at each turn.
+    """Use every table and name every column, so that an unusable file is noticed when it is opened, not at
+    each turn.
     """
     for table, columns in COLUMNS.items():
         connection.execute(f"select {columns} from {table} limit 0").fetchall()  # noqa: S608  # names of ours
@@ -126,7 +126,7 @@ def probe(connection: sqlite3.Connection) -> None:
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """The version of the file; 0 if it is empty. Raises an error for files that are not ours."""
+    """Return the version of the file; 0 if it is empty. Raises an error for other files."""
     application, file_version, schema = _marks(connection)
     if application != APPLICATION and (application or schema):
         raise NotAJournal("this database belongs to another program")
@@ -155,7 +155,7 @@ def _marks(connection: sqlite3.Connection) -> list[int]:
 
 
 class StreamRow(NamedTuple):
-    """A row of `streams`, checked, and opened if it was sealed."""
+    """A checked row of `streams`, decrypted if it was sealed."""
 
     number: int
     info: StreamInfo
@@ -169,7 +169,7 @@ def find_stream(connection: sqlite3.Connection, stream: str, *, seal: Seal | Non
 
 
 def read_stream(row: tuple[object, ...], *, stream: str | None = None, seal: Seal | None = None) -> StreamRow:
-    """A row as it was written; else `JournalDamaged`."""
+    """Return an intact row; otherwise raise `JournalDamaged`."""
     number, *fields, checksum = row
     name = stream if stream is not None else str(fields[0])
     if _row_sum(number, fields) != checksum:
@@ -184,19 +184,19 @@ def read_stream(row: tuple[object, ...], *, stream: str | None = None, seal: Sea
 
 
 class StreamEnd(NamedTuple):
-    """A stream as it was when we wrote to it last, and the checksum of its row."""
+    """A stream after our last write, and the checksum of its row."""
 
     number: int
     info: StreamInfo
     sum: int
     is_moved: bool = False
-    """Whether that was a move. After anything else, the next move writes the time."""
+    """Whether that was a move. After any other write, the next move writes the time."""
 
 
 def write_stream(
     connection: sqlite3.Connection, number: int | None, info: StreamInfo, *, seal: Seal | None = None
 ) -> StreamEnd:
-    """Insert or update; returns the stream as it is now."""
+    """Insert or update a stream; return its new state."""
     written_info = info if seal is None else seal.seal_info(info)
     if number is None:
         top = connection.execute("select seq from sqlite_sequence where name = 'streams'").fetchone()
@@ -212,9 +212,9 @@ def write_stream(
 def move_stream(
     connection: sqlite3.Connection, number: int, info: StreamInfo, *, old_end: StreamEnd | None = None
 ) -> StreamEnd | None:
-    """`write_stream` where only its last entry and its time have changed, and nothing is sealed: that leaves
-    the index of names alone. With `old_end`, it writes only if the row still says that; if not, it returns
-    None. If the time is also the same, the index of times is left alone as well.
+    """Do `write_stream` when only the last entry and the time have changed, and nothing is sealed: that
+    leaves the index of names unchanged. With `old_end`, it writes only if the row still has that end;
+    otherwise it returns None. If the time is also the same, the index of times stays unchanged as well.
     """
     row_sum = _row_sum(number, _fields_of(info))
     values = (info.updated, info.last, row_sum, number)
@@ -231,8 +231,8 @@ def move_stream(
 def describe_stream(
     connection: sqlite3.Connection, info: StreamInfo, *, old_end: StreamEnd
 ) -> StreamEnd | None:
-    """`write_stream` for a stream that is not sealed and keeps its name. It writes only if the row still says
-    `old_end`; if not, it returns None.
+    """Do `write_stream` for a stream that is not sealed and keeps its name. It writes only if the row still
+    has `old_end`; otherwise it returns None.
     """
     number = old_end.number
     row_sum = _row_sum(number, _fields_of(info))
@@ -243,7 +243,7 @@ def describe_stream(
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
-    """Insert it under the number that it had, with which the checksums of its entries begin."""
+    """Insert a stream with its old number, with which the checksums of its entries begin."""
     connection.execute(INSERT, (row.number, *_values(row.number, row.info)))
 
 
@@ -266,14 +266,14 @@ def _row_sum(number: object, fields: Sequence[object]) -> int:
 _KEY = struct.Struct(">qqqd").pack
 
 PACKED = 8
-"""Added to the number of a direction: the frame is stored deflated."""
+"""Added to the number of a direction if the frame is stored deflated."""
 
 PACK_FROM = 4 * 1024
-"""Bytes of a frame that is worth it: whole files, and output that is sent again with every line."""
+"""The bytes of a frame from which on compression is worth it: whole files, and repeated output."""
 
 
 def pack(direction: int, frame: bytes) -> tuple[int, bytes]:
-    """The stored form of a frame, and the number of that form."""
+    """Return the stored form of a frame, and the number of that form."""
     if len(frame) >= PACK_FROM:
         packed_frame = zlib.compress(frame, 1)
         if len(packed_frame) < len(frame) * 3 // 4:
@@ -282,7 +282,7 @@ def pack(direction: int, frame: bytes) -> tuple[int, bytes]:
 
 
 def place_sum(number: int, sequence: int, direction: int, time: float) -> int:
-    """The start of a row's checksum: the row's position."""
+    """Return the start of a row's checksum: the row's position."""
     return zlib.crc32(_KEY(number, sequence, direction, time))
 
 
@@ -293,7 +293,7 @@ def entry_sum(number: int, sequence: int, direction: int, time: float, frame: by
 def read_entry(
     stream: StreamRow, sequence: int, row: tuple[object, ...], *, seal: Seal | None = None
 ) -> StoredEntry | None:
-    """Read a row (sequence, direction, time, frame, sum), if its checksum is right."""
+    """Return an entry from a row (sequence, direction, time, frame, sum), if its checksum is right."""
     stored_sequence, direction, time, frame, checksum = row
     number = stream.number
     if stored_sequence != sequence or not (
@@ -318,5 +318,5 @@ def passage_sum(rowid: int, kind: str, text: str) -> int:
 
 
 def passage_id(number: int, sequence: int) -> int:
-    """The row of the index for a passage that begins at `sequence`; those of a stream lie side by side."""
+    """Return the index row of a passage that begins at `sequence`; those of a stream are adjacent."""
     return (number << 32) | sequence

@@ -29,7 +29,7 @@ from dragoman_local.journal.stream_facts import StreamFacts
 VERSION = 1
 
 IMPORTING = "importing"
-"""What a stream says of itself that was left half imported: it is not the whole session."""
+"""The state of a half imported stream: it is not the whole session."""
 
 DESCRIBED = ("agent", "cwd", "title", "state", "session")
 
@@ -61,7 +61,7 @@ class _TranscriptLine(Struct):
 
 
 def header(info: StreamInfo, **more: object) -> bytes:
-    """The header line. `more` are additional fields, such as the streams of its children."""
+    """Return the header line. `more` are additional fields, such as the streams of its children."""
     members = {**msgspec.to_builtins(info), **more}
     return msgspec.json.encode({"transcript": VERSION, **_non_empty(members)}) + b"\n"
 
@@ -71,7 +71,9 @@ def _non_empty(members: dict[str, object]) -> dict[str, object]:
 
 
 def line(entry: Entry, *, stream: str = "") -> bytes:
-    """One entry as a line, its newline included. `stream` is that of a child session, if it is of one."""
+    """Return one entry as a line, with its newline. `stream` is that of a child session, if the entry is of
+    one.
+    """
     if _is_json(entry.frame):
         moment = msgspec.json.encode(entry.time)
         place = b'"stream":%b,' % msgspec.json.encode(stream) if stream else b""
@@ -90,8 +92,8 @@ def line(entry: Entry, *, stream: str = "") -> bytes:
 
 
 def lines(entries: Sequence[Entry], *, are_json: bool = False) -> bytes:
-    """The entries as lines, for a part of what each of them would cost alone. `are_json` if that is known of
-    all frames, and none of them has a newline or blanks around it.
+    """Return the entries as lines, for a part of their separate cost. `are_json` if all frames are known to
+    be JSON without newlines or blanks around them.
     """
     frames = [entry.frame for entry in entries]
     if not are_json and not _are_json(frames):
@@ -107,7 +109,7 @@ def lines(entries: Sequence[Entry], *, are_json: bool = False) -> bytes:
 
 
 async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
-    """A whole stream as a transcript, in pieces of whole lines."""
+    """Yield a whole stream as a transcript, in pieces of whole lines."""
     info = await journal.info(stream)
     yield header(info or StreamInfo(stream=stream))
     async for page in journal.replay(stream):
@@ -115,8 +117,8 @@ async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
 
 
 async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
-    """Append a transcript to a stream, described by its header or its frames; returns the sequence of its
-    last entry. Until all of it is there, the stream's state is `importing`.
+    """Append a transcript to a stream, described by its header or its frames; return the sequence of its last
+    entry. Until it is complete, the stream's state is `importing`.
     """
     lines = iter(file)
     first = next(lines, b"")
@@ -163,8 +165,8 @@ def _are_json(frames: list[bytes]) -> bool:
 
 
 def read_transcript(lines: Iterable[bytes]) -> Iterator[Entry]:
-    """The entries of a transcript, of Dragoman or another program; a file that was opened as binary
-    will do.
+    """Return the entries of a transcript from Dragoman or another program; a file opened
+    as binary works too.
     """
     for number, text in enumerate(lines, 1):
         if not text.strip():

@@ -1,4 +1,4 @@
-"""The word index: built from the entries at the first search, or in slices before it, and rebuilt when it is
+"""The word index: built from the entries at the first search, or in steps before it, and rebuilt if it is
 damaged.
 
 Whoever appends does not pay for it. An index row is a passage: what one speaker said in one go. A passage at
@@ -30,10 +30,10 @@ from dragoman_local.journal.tables import (
 log = logging.getLogger(__name__)
 
 STEP_ENTRIES = 5_000
-"""Entries of one step of catching up, which is one commit: a moment's work."""
+"""The entries of one step, which is one commit."""
 
 SHADOWS = ("words_data", "words_idx", "words_content", "words_docsize", "words_config")
-"""Where the index is kept; the names are those that FTS5 gives."""
+"""The tables of the index, with the names that FTS5 gives them."""
 
 BEHIND = """
 select streams.number, coalesce(upto, 0), last - coalesce(seen, 0) as missing from streams
@@ -46,9 +46,9 @@ select rowid, text, kind, sum from words where words match ? and rowid between ?
 
 
 def catch_up(connection: sqlite3.Connection, *, most: int = STEP_ENTRIES, spare: int = 0) -> bool:
-    """Index what was appended since, about so many entries; true if there is more. If no more than `spare`
-    are missing, they are left. The stream that is furthest behind comes first: the last passage of each is
-    read again, however little was added to it.
+    """Index about this many new entries; return true if there are more. If no more than `spare` are missing,
+    they stay. The stream that is furthest behind comes first: its last passage is read again, even for small
+    additions.
     """
     remaining = most
     behind = connection.execute(BEHIND).fetchall()

@@ -29,21 +29,21 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 QUEUED_BYTES = 16 * 1024 * 1024
-"""Above this, whoever appends waits: more would only be memory that the disk cannot keep up with."""
+"""The bytes above which appends wait: more would only fill memory."""
 
 HERE_BYTES = 16 * 1024
-"""What is done in the caller's thread at most: it has others to serve."""
+"""The most bytes to write in the caller's thread, which has other work."""
 
 BATCH_ROWS = 4096
-"""Rows of one commit. Beyond a few thousand the commit itself no longer matters, and others wait."""
+"""The rows of one commit. Above a few thousand the commit itself no longer matters, and others wait."""
 
 TOLD_ROWS = 256
-"""Rows after whose commit others get a chance in the loop: what follows takes it a few milliseconds."""
+"""The rows after whose commit the loop runs other tasks: their effects take a few milliseconds."""
 
 
 class WriteJob(Generic[T]):
-    """Something to do in the writer's thread. `alone` means that it commits by itself. `on_done` is called in
-    the loop when the job is committed, or refused, with what came of it.
+    """Work for the writer's thread. `alone` means that it commits by itself. `on_done` is called in the loop
+    with the result when the work is committed or refused.
     """
 
     __slots__ = ("alone", "error", "is_uncertain", "on_done", "result", "rows", "size", "work")
@@ -68,13 +68,14 @@ class WriteJob(Generic[T]):
 
 
 AnyJob: TypeAlias = WriteJob[Any]
-"""Whatever its work returns: the queue does not look at it."""
+"""A job with any result, which the queue does not use."""
 
 Commit: TypeAlias = Callable[[sqlite3.Connection, list[AnyJob]], None]
 
 
 class WriterThread:
-    """Runs jobs in order. The thread begins with `open_`, which makes the connection, and ends with `close`.
+    """Runs jobs in order. The thread begins with `open_`, which creates the connection, and ends with
+    `close`.
 
     A job raises a `JournalError` before it writes anything, or not at all.
     """
@@ -89,7 +90,7 @@ class WriterThread:
         waits: bool = True,
         check: Callable[[sqlite3.Connection], None] = lambda _: None,
     ) -> None:
-        """`waits` says whether a commit waits for the disk; `check` raises `JournalError` if it must not."""
+        """`waits` tells whether a commit waits for the disk; `check` raises `JournalError` if it must not."""
         self._waits = waits
         self._check = check
         self._connection: sqlite3.Connection | None = None  # for whoever need not wait
@@ -110,7 +111,7 @@ class WriterThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     async def start(self) -> None:
-        """Start the thread; returns when the file is open, and raises if it cannot be opened."""
+        """Start the thread; return when the file is open, or raise its error."""
         self._thread.start()
         try:
             await asyncio.shield(self._open_future)
@@ -146,8 +147,8 @@ class WriterThread:
         size: int,
         rows: int,
     ) -> bool:
-        """`do` for a caller that gets a callback at the commit, before this returns if no commit waits for
-        the disk. False if one has to wait before that: then nothing is done.
+        """Do the same as `do` for a caller with a callback at the commit, before this returns if no commit
+        waits for the disk. False if the caller must wait first: then nothing is done.
         """
         if self._closing or self._queued_bytes > QUEUED_BYTES:
             return False
@@ -187,7 +188,7 @@ class WriterThread:
         return True
 
     async def aclose(self) -> None:
-        """Finish what was asked for, and end the thread."""
+        """Finish the waiting jobs, and end the thread."""
         if not self._closing:
             self._closing = True
             self._room.set()

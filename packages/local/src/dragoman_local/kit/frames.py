@@ -23,20 +23,20 @@ UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
 ANSWER = b'{"jsonrpc":"2.0","id":'
 
 UNREPLAYED = ("config_option_update", "available_commands_update", "notice", "compaction_summary_chunk")
-"""What is true of a moment or for one client, and is told anew, elsewhere, or not at all."""
+"""Updates of one moment or one client, which are sent again elsewhere or not at all."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class StoredNote(Struct, frozen=True):
-    """Something that the kit remembers."""
+    """A stored note of the kit."""
 
     kit: str
     value: Raw = Raw(b"null")
 
 
 class StoredPrompt(Struct, frozen=True):
-    """The params of a stored prompt; its blocks stay as they are."""
+    """The params of a stored prompt; its blocks stay unchanged."""
 
     prompt: list[Raw]
 
@@ -46,7 +46,7 @@ _prompts = json_decoder(StoredPrompt)
 
 
 def update_head(session_id: str) -> bytes:
-    """The beginning of every update frame of a session, up to the update itself; `}}` ends it."""
+    """Return the beginning of every update frame of a session, up to the update itself; `}}` ends it."""
     return UPDATE + _encode(session_id) + b',"update":'
 
 
@@ -55,7 +55,7 @@ def update_frame(session_id: str, update: v1.SessionUpdate) -> bytes:
 
 
 def beginnings(session_id: str, tags: Iterable[str]) -> tuple[bytes, ...]:
-    """The beginnings of update frames of these kinds."""
+    """Return the beginnings of update frames of these kinds."""
     head = update_head(session_id) + b'{"sessionUpdate":"'
     return tuple(head + tag.encode() + b'"' for tag in tags)
 
@@ -77,7 +77,7 @@ def prompt_frame(turn: int, request: v1.PromptRequest) -> bytes:
 
 
 def read_prompt(frame: bytes) -> tuple[int, StoredPrompt] | None:
-    """The number of the turn and its prompt; None for any other frame."""
+    """Return the number of the turn and its prompt; None for any other frame."""
     request = decode(frame)
     if not isinstance(request, Request) or not isinstance(request.id, int) or request.params is None:
         return None
@@ -88,7 +88,7 @@ def read_prompt(frame: bytes) -> tuple[int, StoredPrompt] | None:
 
 
 def prompt_updates(head: bytes, turn: int, prompt: StoredPrompt) -> list[bytes]:
-    """A stored prompt as `user_message_chunk` updates."""
+    """Return a stored prompt as `user_message_chunk` updates."""
     begin = head + b'{"sessionUpdate":"user_message_chunk","content":'
     end = b',"messageId":"prompt-%d"}}}' % turn
     return [begin + bytes(block) + end for block in prompt.prompt]

@@ -21,12 +21,12 @@ JournalSource: TypeAlias = "Journal | str | os.PathLike[str] | None"
 
 
 def sessions_path(environ: Mapping[str, str] | None = None) -> Path:
-    """The default path of stored sessions: beside the user's history."""
+    """Return the default path of stored sessions: beside the user's history."""
     return history_path(environ).with_name("sessions.db")
 
 
 async def erase_sessions(sessions: Sequence[SessionNames]) -> None:
-    """Erase what agents of this person that are made with the kit remember: see `SessionEraser`."""
+    """Erase the data of this user's kit agents about these sessions: see `SessionEraser`."""
     path = sessions_path()
     if not path.exists():
         return
@@ -38,7 +38,7 @@ async def erase_sessions(sessions: Sequence[SessionNames]) -> None:
 
 
 def is_turn_running(stream: str) -> bool:
-    """Whether an agent of this person, made with the kit, works in this session at this moment."""
+    """Whether one of this user's kit agents runs a turn in this session now."""
     return SessionFileLock(leases_of(sessions_path()), stream).is_held_elsewhere()
 
 
@@ -47,7 +47,7 @@ def leases_of(path: Path) -> Path:
 
 
 class JournalLender:
-    """Lends the journal. Making one opens nothing."""
+    """Opens the journal for its users. Constructing opens nothing."""
 
     def __init__(self, source: JournalSource, *, agent: str, durability: Durability = "full") -> None:
         self.agent = agent
@@ -65,14 +65,14 @@ class JournalLender:
 
     @property
     def leases(self) -> Path | None:
-        """The folder of the leases; None if no other process can see the journal."""
+        """The folder of the locks; None if no other process can use the journal."""
         path = self._journal.path if isinstance(self._journal, SqliteJournal) else None
         if self._journal is None:
             path = self._where()
         return None if path is None else leases_of(path)
 
     async def borrow(self) -> Journal:
-        """The journal, open; give it back when it is no longer needed."""
+        """Return the open journal; give it back when it is no longer needed."""
         if self._journal is not None:
             return self._journal
         loop = asyncio.get_running_loop()

@@ -40,7 +40,7 @@ C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., object])
 
 TITLE = 80
-"""Characters of a title that is taken from a prompt."""
+"""The most characters of a title from a prompt."""
 
 
 def _nothing(session: KitSession[Any]) -> None:
@@ -48,7 +48,7 @@ def _nothing(session: KitSession[Any]) -> None:
 
 
 class Kit(Generic[C]):
-    """Durable sessions for an agent. `conversation` makes what each session talks with, when it is opened.
+    """Durable sessions for an agent. `conversation` creates each session's own object when it is opened.
 
         agent = Agent("notes")
         kit = Kit(agent, modes=Modes("ask", "edit"))
@@ -116,9 +116,9 @@ class Kit(Generic[C]):
         mcp: bool = True,
         max_turn_requests: int | None = None,
     ) -> None:
-        """`journal` is a journal that is open, the path of one, or None for the usual place. `titles` says
-        whether a session is called after its first prompt until somebody gives it a title. Without `mcp` the
-        client's MCP servers are left to the agent.
+        """`journal` is an open journal, the path of one, or None for the usual place. `titles` names a
+        session after its first prompt until it gets a title. Without `mcp` the agent itself handles the
+        client's MCP servers.
         """
         self.agent = agent
         self.shelf = JournalLender(journal, agent=agent.name, durability=durability)
@@ -157,7 +157,7 @@ class Kit(Generic[C]):
     @overload
     def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]: ...
     def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]:
-        """The function that answers prompts that are not commands."""
+        """Register the function that answers prompts without a command."""
         usual = Handler(handler)
 
         async def run(turn: KitTurn[C], client: ClientHandle) -> v1.PromptResponse:
@@ -172,7 +172,9 @@ class Kit(Generic[C]):
         return handler
 
     def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[F], F]:
-        """The function that answers `/name …`; it gets the turn and the argument. `hint` is for people."""
+        """Register the function that answers `/name …`; it gets the turn and the argument. `hint` is for
+        people.
+        """
 
         def register(function: F) -> F:
             self.commands.add(SlashCommand(name, description, hint, function))
@@ -181,8 +183,8 @@ class Kit(Generic[C]):
         return register
 
     def on_option_change(self, function: F) -> F:
-        """Told when a client has changed an option: session, option, value. It may refuse with
-        `ErrorAnswer`.
+        """Register a function for changes of an option by a client: session, option, value. It may refuse
+        with `ErrorAnswer`.
         """
         self._on_option_change = function
         return function
@@ -233,14 +235,14 @@ class Kit(Generic[C]):
     # A session's beginning.
 
     def mount(self, session: KitSession[Any]) -> None:
-        """Start the MCP servers that the client gave the session."""
+        """Start the client's MCP servers of the session."""
         if self._mcp and session.mcp_servers:
             from dragoman_local.kit.mounts import Mounts
 
             session.mcp = Mounts(session)
 
     def greeting(self) -> v1.SessionUpdate | None:
-        """The message that a client gets about each session that it opens: its commands."""
+        """Return the message for a client about each session that it opens: its commands."""
         commands = self.commands.as_updates()
         return v1.AvailableCommandsUpdate(available_commands=commands) if commands else None
 
@@ -316,7 +318,7 @@ class Commands:
         return [command.as_updates() for command in self._commands.values()]
 
     def find(self, text: str) -> tuple[SlashCommand, str] | None:
-        """The command at the start of a prompt's text, and its argument."""
+        """Return the command at the start of a prompt's text, and its argument."""
         if not text.startswith("/"):
             return None
         words = text[1:].split(maxsplit=1)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dragoman.sdk.agent.session import AgentSession
 
 GRACE = 0.5
-"""Seconds from asking a command to end to killing it: a cancelled turn is answered after that."""
+"""The seconds from asking a command to end to killing it, before a cancelled turn is answered."""
 
 _writing = threading.Lock()  # sessions may share folders
 
@@ -61,7 +61,7 @@ class LocalTools:
         env: Mapping[str, str] | None = None,
         output_bytes: int | None = None,
     ) -> CommandResult:
-        """Run a command to its end; cancelled, end its whole tree first."""
+        """Run a command to its end; a cancellation ends its whole tree first."""
         terminal_id = await self.terminals.create(
             TerminalRequest(
                 command=command,

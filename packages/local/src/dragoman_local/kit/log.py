@@ -1,4 +1,4 @@
-"""The log of a session: each message is stored in the journal first and then sent to the client, in order.
+"""The log of a session: each message is first stored in the journal, then sent to the client, in order.
 
 `add` never waits, so that speaking stays fast: what is said while the disk is busy is stored together, in one
 append. Only when the journal has made a group safe is it sent, so whatever a client has seen is in the replay
@@ -25,12 +25,12 @@ from dragoman_local.journal import Direction, Entry, Journal
 log = logging.getLogger(__name__)
 
 WAITING_BYTES = 1024 * 1024
-"""What may wait for the disk. A model does not write that much while a commit lasts. An agent that copies a
-file does, and all of it would then wait in memory for a client that does not read.
+"""The most bytes that wait for the disk. A model does not write so much during a commit. An agent that copies
+a file does, and all of it would wait in memory for a client that does not read.
 """
 
 ENTRY_BYTES = 256
-"""What an entry costs besides its frame while it waits."""
+"""The overhead of a waiting entry, in bytes."""
 
 
 class KitJournal:
@@ -57,20 +57,20 @@ class KitJournal:
         self._task: asyncio.Task[None] | None = None
 
     def add(self, direction: Direction, frame: bytes) -> None:
-        """Queue a frame for the journal, behind those that were added before."""
+        """Queue a frame for the journal, after the earlier ones."""
         self._waiting.append(Entry(direction, frame, self._clock()))
         self._added_count += 1
         self._size += len(frame) + ENTRY_BYTES
         self._go()
 
     def add_update(self, frame: bytes) -> None:
-        """Queue a frame for the journal; it is sent once it is stored."""
+        """Queue a frame for the journal, and send it after it is stored."""
         self._unsent.append(frame)
         self.bytes_since_pause += len(frame)
         self.add("to_client", frame)
 
     def describe(self, **fields: str) -> None:
-        """Change what is known about the stream (see `Journal.describe`), behind what was added before."""
+        """Change the stream's description (see `Journal.describe`), after the earlier entries."""
         self._description |= fields
         self._go()
 
@@ -79,12 +79,12 @@ class KitJournal:
         return self._size > WAITING_BYTES
 
     async def room(self) -> None:
-        """Wait until there is room for more; raises when there will be none."""
+        """Wait until there is room for more; raise if there will be none."""
         while self.is_full:
             await self._step()
 
     async def catch_up(self) -> None:
-        """Wait until everything that was added so far is stored and sent. Raises as `flush` does."""
+        """Wait until everything so far is stored and sent. Raises as `flush` does."""
         added_count = self._added_count
         while self._stored_count < added_count:
             await self._step()

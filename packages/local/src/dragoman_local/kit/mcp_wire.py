@@ -26,12 +26,12 @@ from dragoman.transport.contract import Grace
 from dragoman.transport.process import ChildTransport, spawn
 
 GRACE = Grace(after_eof=0.3, after_terminate=0.3, leftovers=0.1)
-"""A session's end waits for its servers, so they get less time than an agent does."""
+"""The seconds for a server to end: a session's end waits for it, so it is less than for an agent."""
 
 
 @asynccontextmanager
 async def open_client(server: Any, *, cwd: str) -> AsyncIterator[mcp.Client]:
-    """A client of a server that has been started and greeted."""
+    """Return a client of a server that is started and initialized."""
     if isinstance(server, v1.McpServerStdio):
         async with mcp.Client(_program(server, cwd), mode="auto") as client:
             yield client

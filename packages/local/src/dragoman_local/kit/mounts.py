@@ -21,10 +21,10 @@ from dragoman.schema.codec import read
 log = logging.getLogger(__name__)
 
 START_SECONDS = 30.0
-"""How long a server may take to be ready; some fetch themselves from the network first."""
+"""The seconds for a server to be ready; some first download themselves."""
 
 END_SECONDS = 0.9
-"""How long the servers of a session may take to end; then they are killed."""
+"""The seconds for the servers of a session to end; then they are killed."""
 
 
 class MountedTool(Struct, frozen=True, kw_only=True):
@@ -40,11 +40,11 @@ class MountedTool(Struct, frozen=True, kw_only=True):
     name: str
     description: str
     input_schema: dict[str, Any]
-    """JSON Schema of its arguments."""
+    """The JSON schema of its arguments."""
 
     @property
     def full_name(self) -> str:
-        """A name that is unique in the session, and that models take."""
+        """A name that is unique in the session, and that models accept."""
         return f"{_plain(self.server)}__{_plain(self.name)}"
 
 
@@ -57,7 +57,7 @@ class MountedResult(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """All of it that is text."""
+        """All text of it."""
         return "\n".join(block.text for block in self.content if isinstance(block, v1.TextContent))
 
 
@@ -100,16 +100,16 @@ class Mounts:
 
     @property
     def servers(self) -> list[str]:
-        """The servers that have started."""
+        """The started servers."""
         return list(self._clients)
 
     async def tools(self) -> list[MountedTool]:
-        """The tools of all servers, once they have started."""
+        """The tools of all started servers."""
         await self.ready()
         return [tool for tools in self._tools.values() for tool in tools]
 
     async def call(self, tool: MountedTool, arguments: dict[str, Any] | None = None) -> MountedResult:
-        """Run a tool. What goes wrong is a result too: a model can do something with it."""
+        """Run a tool. An error is returned as a result, so that a model can react to it."""
         await self.ready()
         client = self._clients.get(tool.server)
         if client is None:
@@ -126,7 +126,7 @@ class Mounts:
         )
 
     async def aclose(self) -> None:
-        """End the servers and everything that they started."""
+        """End the servers and all their processes."""
         self._stop.set()
         for task, starting in zip(self._tasks, self._starting.values(), strict=True):
             if not starting.done():

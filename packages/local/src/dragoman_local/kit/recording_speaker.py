@@ -1,5 +1,5 @@
-"""Stores each update before it is sent: the frame goes into the session's log, and to the client once the
-journal has stored it safely.
+"""Stores each update before it is sent: the frame goes into the session's log, and to the client after the
+journal has stored it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RecordingSpeaker(Lender):
         """Note an update that the session may need later."""
 
     async def say(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
-        """A piece of the agent's answer."""
+        """Send a piece of the agent's answer."""
         if message_id is not None or type(text) is not str:
             await super().say(text, message_id=message_id)
             return
@@ -40,7 +40,7 @@ class RecordingSpeaker(Lender):
         await self._flow()
 
     async def update(self, update: v1.SessionUpdate) -> None:
-        """Any update of the protocol."""
+        """Send any update of the protocol."""
         self._put(update)
         await self._flow()
 

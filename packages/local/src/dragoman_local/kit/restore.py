@@ -23,17 +23,17 @@ from dragoman_local.kit.usage import SessionUsage, TokenUsage
 CUT_SHORT = "This turn was cut short before it was finished."
 
 BEGUN = b'"status":"in_progress"'
-"""In the update that begins a compaction. A replay tells of each one once, when it has ended."""
+"""The field of the update that begins a compaction. A replay sends each one once, at its end."""
 
 Send = Callable[[bytes], Awaitable[None]]
-"""Takes whole frames, each with its newline, and waits while the client is slow."""
+"""Sends whole frames, each with its newline, and waits while the client is slow."""
 
 
 class RestoredSession:
     """The state of a session, read from its journal."""
 
     def __init__(self, session_id: str, *, skipped_kinds: Sequence[str] = ()) -> None:
-        """`skipped_kinds` are kinds of updates that this client does not take."""
+        """`skipped_kinds` are kinds of updates that this client does not accept."""
         self.session_id = session_id
         self.last = 0
         self.turns = 0
@@ -47,7 +47,7 @@ class RestoredSession:
         self._skipped_prefixes = frames.beginnings(session_id, (*frames.UNREPLAYED, *skipped_kinds))
 
     def take(self, page: Page) -> bytes:
-        """Read a page; returns the frames of it that a client gets."""
+        """Read a page; return its frames for a client."""
         frames_to_send: list[bytes] = []
         update, skipped_prefixes, compaction = frames.UPDATE, self._skipped_prefixes, self._compaction
         for entry in page:
@@ -91,7 +91,7 @@ class RestoredSession:
 
 
 async def recall(journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None) -> None:
-    """Read the rest of the stream and send the frames that a client gets."""
+    """Read the rest of the stream and send its frames for a client."""
     async for page in journal.replay(stream, after=restored_session.last):
         replay = restored_session.take(page)
         if send is not None and replay:
@@ -99,7 +99,7 @@ async def recall(journal: Journal, stream: str, restored_session: RestoredSessio
 
 
 async def ending(journal: Journal, stream: str, restored_session: RestoredSession) -> list[bytes]:
-    """The frames that end a turn which was cut short: its open tool calls have failed, and words say so."""
+    """Return the frames that end an interrupted turn: its open tool calls have failed, and a text says so."""
     assert restored_session.open_since is not None
     failed_calls = [
         frames.update_frame(

@@ -45,13 +45,11 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 PATIENCE = 1.0
-"""Seconds that what runs in a session gets to end when the session does; a closing link waits little
-longer.
-"""
+"""The seconds for tasks of a session to end with it; a closing link waits little longer."""
 
 
 class StopTurn(Exception):
-    """The turn is over, for this reason.
+    """End the turn for this reason.
 
         if tokens > limit:
             raise StopTurn("max_tokens")
@@ -97,9 +95,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
     # Its own tasks and commands.
 
     def start(self, work: Coroutine[object, None, T]) -> asyncio.Task[T]:
-        """Run something beside the handler, within the turn. Its failure, if nobody awaits it, is the
-        turn's.
-        """
+        """Start a task beside the handler, within the turn. Its failure, if not awaited, fails the turn."""
         task = asyncio.get_running_loop().create_task(work, name=f"turn {self.number} of {self.session.id}")
         self._tasks.append(task)
         return task
@@ -112,8 +108,8 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         env: Mapping[str, str] | None = None,
         output_bytes: int | None = None,
     ) -> CommandResult:
-        """Run a command on this machine to its end, in the session's folders. Cancelled, its whole tree
-        dies.
+        """Run a command on this machine to its end, in the session's folders. A cancellation kills its whole
+        tree.
         """
         return await self.session.local.run(command, *args, cwd=cwd, env=env, output_bytes=output_bytes)
 
@@ -140,7 +136,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
     # What it uses.
 
     def count_request(self) -> None:
-        """A request to a model is about to be made; ends the turn when it would be one too many."""
+        """Count a request to a model; end the turn if it is one too many."""
         if self.most_requests is not None and self.requests >= self.most_requests:
             raise StopTurn("max_turn_requests")
         self.requests += 1
@@ -158,7 +154,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         context_used: int | None = None,
         context_size: int | None = None,
     ) -> None:
-        """Add to what this turn and its session have used; the client is told where the context is known."""
+        """Add to the usage of this turn and its session; the client gets it if the context is known."""
         spent = TokenUsage(
             input_tokens=input_tokens,
             output_tokens=output_tokens,
@@ -188,8 +184,8 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self._log.add("to_agent", frames.prompt_frame(self.number, self.request))
 
     def take_steering(self) -> list[SteerMessage]:
-        """The user's messages since the turn began, or since the last call; it is stored in its place, and is
-        replayed as the user's message.
+        """Return the user's messages since the turn began, or since the last call. Each is stored at its
+        position, and is replayed as the user's message.
         """
         messages = super().take_steering()
         for message in messages:
@@ -201,7 +197,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         return messages
 
     def end(self, answer: bytes) -> None:
-        """Store the answer, once. The turn can say nothing after it."""
+        """Store the answer, once. The turn can send nothing after it."""
         super().close()
         if self.number and not self._is_answered:
             self._is_answered = True
@@ -218,7 +214,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
             self.end_future.set_result(None)
 
     def close(self) -> None:
-        """Called when the prompt is answered, also without waiting for a handler that does not end."""
+        """Handle the answer to the prompt, even if a handler does not end."""
         left_behind = bool(self.number) and not self._is_answered
         self.end(frames.answer_frame(self.number, v1.PromptResponse(stop_reason="cancelled")))
         if left_behind:
@@ -251,7 +247,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
 
 
 class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
-    """A session made by the kit. `conversation` is the object that the agent's factory made for it.
+    """A session created by the kit. `conversation` is its own object from the agent's factory.
 
         @kit.prompt
         async def reply(turn: KitTurn[Chat]) -> None:
@@ -307,22 +303,24 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
     # What is set.
 
     def __getitem__(self, option_id: str) -> Value:
-        """The value of an option."""
+        """Return the value of an option."""
         return self.settings[option_id]
 
     @property
     def mode_id(self) -> str:
-        """The present mode."""
+        """The current mode."""
         return str(self.settings[MODE])
 
     async def set(self, option_id: str, value: Value) -> None:
-        """Change an option by ourselves; the client is told."""
+        """Change an option from the agent's side, and tell the client."""
         if self.settings.change(option_id, value):
             self.store_settings()
             await self.announce_settings(mode=option_id == MODE)
 
     async def offer(self, option: AnyOption) -> None:
-        """Offer an option anew in this session, as when its choices have become known; the client is told."""
+        """Offer an option again in this session, for example after its choices have become known, and tell
+        the client.
+        """
         self.settings.redeclare(option)
         await self.announce_settings(mode=option.id == MODE)
 
@@ -331,13 +329,13 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         self.log.add("note", frames.note("settings", self.settings.values))
 
     async def announce_settings(self, *, mode: bool) -> None:
-        """Tell the client all options, and the mode in its older shape if that is what has changed."""
+        """Send the client all options, and the mode in its older form if it has changed."""
         if mode:
             await self.update(v1.CurrentModeUpdate(current_mode_id=self.mode_id))
         await self.update(v1.ConfigOptionUpdate(config_options=self.config_options()))
 
     def config_options(self) -> list[v1.SessionConfigOption]:
-        """The options of the session as its client sees them now."""
+        """The options of the session for its client."""
         return self.settings.config_options(
             switches="session.configOptions.boolean" in self.client.capabilities
         )
@@ -345,7 +343,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
     # What is remembered.
 
     def remember(self, value: object) -> None:
-        """Keep plain data with the session; it is in `memories` whenever the session is opened again."""
+        """Store plain data with the session; it is in `memories` whenever the session is opened again."""
         self.memories.append(value)
         self.log.add("note", frames.note("memory", value))
 
@@ -354,12 +352,12 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         await self.log.flush()
 
     def forget(self) -> None:
-        """Start the memories afresh, as after a compaction."""
+        """Clear the memories, for example after a compaction."""
         self.memories.clear()
         self.log.add("note", frames.note("forgotten"))
 
     async def history(self) -> AsyncIterator[v1.SessionUpdate]:
-        """The conversation so far, typed, the user's words included, as a load would replay it."""
+        """Return the typed conversation so far, with the user's messages, as a load would replay it."""
         from dragoman_local.kit.restore import RestoredSession
 
         await self.log.flush()
@@ -369,19 +367,19 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
                 yield read(frame[frame.index(b'"params":') + 9 : -1], v1.SessionNotification).update
 
     def spend(self, spent: TokenUsage) -> None:
-        """Add to what the session has used."""
+        """Add to the session's usage."""
         self.total_usage.spent.add(spent)
 
     def store_usage(self) -> None:
-        """Write what the session has used so far to the journal."""
+        """Write the session's usage so far to the journal."""
         self.log.add("note", frames.note("usage", self.total_usage))
 
     async def rename(self, title: str | None) -> None:
-        """Give the session a title; the client is told, and listings show it."""
+        """Give the session a title, tell the client, and show it in listings."""
         await self.title(title)
 
     async def note(self, title: str, description: str | None = None) -> None:
-        """Something the user should know. A client without notices hears it in the next turn."""
+        """Send the user a notice. A client without notices gets it in the next turn."""
         if "session.notices" in self.client.capabilities:
             await self.notice(title, severity="warning", description=description)
         else:
@@ -390,7 +388,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
     # What runs.
 
     def start(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
-        """Run something in this session, besides its turns; it is cancelled when the session ends."""
+        """Start a task in this session, besides its turns; it is cancelled when the session ends."""
         task = self._owner.start(self._run_guarded(work))
         task.add_done_callback(lambda _: work.close())  # one that was cancelled before its first step
         return task
@@ -403,8 +401,8 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
 
     @property
     def local(self) -> LocalTools:
-        """This machine's files and commands, confined to the session's folders, for clients without their
-        own.
+        """This machine's files and commands, limited to the session's folders, for clients
+        without their own.
         """
         if self._local is None:
             from dragoman_local.kit.local import LocalTools
@@ -413,7 +411,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         return self._local
 
     async def aclose(self) -> None:
-        """End the session's tasks, and store its messages. May be called again."""
+        """End the session's tasks, and store its messages. A second call has no effect."""
         self._has_ended = True
         async with AsyncExitStack() as last_things:  # each is done whatever becomes of the others
             last_things.callback(self.lease.drop)

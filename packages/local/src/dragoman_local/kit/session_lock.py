@@ -1,4 +1,4 @@
-"""Tells other processes that a turn is running in a session, as long as this process lives.
+"""Shows other processes that a turn is running in a session, as long as this process lives.
 
 The lease is a lock on a file beside the journal. The system drops it with the process, however that ends,
 so a lease never has to expire. It does not guard the journal, whose appends guard themselves
@@ -27,7 +27,7 @@ class SessionFileLock:
         self._descriptor: int | None = None
 
     def take(self) -> bool:
-        """Take the lock; returns False if somebody else holds it."""
+        """Take the lock; return False if another holder has it."""
         if self._path is None or self._descriptor is not None:
             return True
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ class SessionFileLock:
             self._descriptor = None
 
     def is_held_elsewhere(self) -> bool:
-        """Whether a turn is running in this session, in another process or another connection of ours."""
+        """Whether a turn is running in this session, in another process or another connection of this one."""
         if self._path is None or self._descriptor is not None or not self._path.exists():
             return False
         free = self.take()

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 CANNOT_OPEN = "Internal error: the stored sessions of this agent cannot be opened; its log says why"
 
 PAGE = 50
-"""Sessions in one page of a listing."""
+"""The sessions in one page of a listing."""
 
 
 class SessionKit(Protocol):
@@ -57,10 +57,10 @@ class SessionKit(Protocol):
     conversation: Callable[[KitSession[Any]], Any]
 
     def mount(self, session: KitSession[Any]) -> None:
-        """Start the MCP servers that the client gave the session."""
+        """Start the client's MCP servers of the session."""
 
     def greeting(self) -> v1.SessionUpdate | None:
-        """The message that a client gets about each session that it opens; None if there is nothing."""
+        """Return the message for a client about each session that it opens; None if there is none."""
 
 
 class KitSessions:
@@ -331,7 +331,7 @@ def _session_info(info: StreamInfo) -> v1.SessionInfo:
 
 
 class KitConnection:
-    """One connection, made at the client's first request for a session."""
+    """One connection, created at the client's first request for a session."""
 
     def __init__(self, client: ClientHandle, shelf: JournalLender) -> None:
         self._client = client
@@ -340,7 +340,7 @@ class KitConnection:
         self.sessions: set[KitSession[Any]] = set()
 
     def begin(self, on_end: Callable[[], object]) -> None:
-        """Hold the journal until the link closes, then call `on_end`."""
+        """Keep the journal open until the link closes, then call `on_end`."""
         self._client.link.own(self._keep(on_end))
 
     async def journal(self) -> Journal:

@@ -19,7 +19,7 @@ from dragoman.wire.codes import invalid_params
 Value: TypeAlias = str | bool
 
 MODE = "mode"
-"""The id, and the category, of the option that modes are."""
+"""The id and the category of the option for modes."""
 
 
 class Choice(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Choice(Struct, frozen=True):
 
 
 class Option:
-    """A choice among values. Without a default it is the first one.
+    """A choice among values. The default is the first one.
 
         kit = Kit(agent, options=[Option("model", [("small", "Small"), ("large", "Large")], default="large")])
 
@@ -70,7 +70,7 @@ class Option:
         return any(value == choice.value for choice in self.choices)
 
     def as_option(self, value: Value) -> v1.SessionConfigOption:
-        """The option as the client sees it, at this value."""
+        """Return the option for the client, with this value."""
         return v1.SessionConfigSelect(
             id=self.id,
             name=self.name,
@@ -114,7 +114,7 @@ class Switch:
         return isinstance(value, bool)
 
     def as_option(self, value: Value) -> v1.SessionConfigOption:
-        """The switch as the client sees it, at this value."""
+        """Return the switch for the client, with this value."""
         return v1.SessionConfigBoolean(
             id=self.id,
             name=self.name,
@@ -142,7 +142,7 @@ class Modes(Option):
         super().__init__(MODE, choices, default=default, name=name, description=description, category=MODE)
 
     def state(self, value: Value) -> v1.SessionModeState:
-        """The older of the two shapes."""
+        """Return the modes in their older form."""
         return v1.SessionModeState(
             current_mode_id=str(value),
             available_modes=[
@@ -156,7 +156,7 @@ AnyOption: TypeAlias = Option | Switch
 
 
 def collect_options(modes: Modes | None, options: Sequence[AnyOption]) -> dict[str, AnyOption]:
-    """All options by id, modes first. Raises `ValueError` for an id that occurs twice."""
+    """Return all options by id, modes first. Raises `ValueError` for a duplicate id."""
     by_id: dict[str, AnyOption] = {} if modes is None else {modes.id: modes}
     for option in options:
         if option.id in by_id:
@@ -166,7 +166,7 @@ def collect_options(modes: Modes | None, options: Sequence[AnyOption]) -> dict[s
 
 
 class SessionSettings:
-    """The values of one session. A stored value that is no longer offered gives way to the default."""
+    """The values of one session. A stored value that is no longer offered is replaced by the default."""
 
     def __init__(
         self, options: Mapping[str, AnyOption], stored_values: Mapping[str, Value] | None = None
@@ -188,7 +188,7 @@ class SessionSettings:
         return dict(self._values)
 
     def change(self, option_id: str, value: object) -> bool:
-        """Set one; says whether it is another value than before. Raises what the client is answered with."""
+        """Set one value; return whether it has changed. Raises the error for the client."""
         option = self._options.get(option_id)
         if option is None:
             raise invalid_params("there is no such option")
@@ -199,7 +199,7 @@ class SessionSettings:
         return is_changed
 
     def redeclare(self, option: AnyOption) -> None:
-        """Offer something else under the same id, or a new option; the value stays if it is still offered."""
+        """Offer other choices under the same id, or a new option; the value stays if it is still offered."""
         self._options[option.id] = option
         value = self._values.get(option.id)
         self._values[option.id] = value if value is not None and option.allows(value) else option.default
@@ -209,7 +209,7 @@ class SessionSettings:
         return option.state(self._values[MODE]) if isinstance(option, Modes) else UNSET
 
     def config_options(self, *, switches: bool) -> list[v1.SessionConfigOption]:
-        """All of them with their values; without the switches for clients that do not know them."""
+        """Return all of them with their values; without switches for clients that do not support them."""
         return [
             option.as_option(self._values[option_id])
             for option_id, option in self._options.items()

@@ -16,7 +16,7 @@ class TokenUsage(Struct, kw_only=True):
     cached_read_tokens: int = 0
     cached_write_tokens: int = 0
     cost: float | None = None
-    """None as long as nobody knows a price."""
+    """None until a price is known."""
     currency: str = "USD"
 
     @property
@@ -24,7 +24,9 @@ class TokenUsage(Struct, kw_only=True):
         return self.input_tokens + self.output_tokens
 
     def add(self, usage: TokenUsage) -> None:
-        """Prices in another currency replace what was summed: amounts of two kinds have no sum."""
+        """Add usage. Amounts in another currency replace the sum, because different currencies can't be
+        added.
+        """
         for name in ("input", "output", "thought", "cached_read", "cached_write"):
             field = f"{name}_tokens"
             setattr(self, field, getattr(self, field) + getattr(usage, field))
@@ -45,14 +47,14 @@ class TokenUsage(Struct, kw_only=True):
 
 
 class SessionUsage(Struct, kw_only=True):
-    """All that a session has used, and how full its context is."""
+    """The usage of a session, and of its context."""
 
     spent: TokenUsage
     context_used: int | None = None
     context_size: int | None = None
 
     def update(self) -> v1.UsageUpdate | None:
-        """The usage for a client; None while nobody knows the size of the context."""
+        """Return the usage for a client; None while the size of the context is unknown."""
         if self.context_used is None or self.context_size is None:
             return None
         spent = self.spent

@@ -19,15 +19,15 @@ from dragoman_local.known.lookup import find_agent
 
 
 class AgentAccess(Struct, frozen=True, kw_only=True):
-    """For `agent_environment(allow=agent.allow, explicit=agent.env, path=path)`."""
+    """Arguments for `agent_environment(allow=agent.allow, explicit=agent.env, path=path)`."""
 
     agent: KnownAgent
     path: str | None = None
-    """The PATH to start it with; None when ours will do."""
+    """The PATH to start it with; None uses our own."""
 
 
 def find_on_our_path(text: str) -> AgentAccess | None:
-    """The agent, if it is on this process's own PATH, which is the common case and starts nothing. None if
+    """Return the agent if it is on this process's PATH, the usual case, which starts no process. None if
     `reach_agent` may find it elsewhere.
     """
     try:
@@ -38,8 +38,8 @@ def find_on_our_path(text: str) -> AgentAccess | None:
 
 
 async def reach_agent(text: str, *, config: AgentConfig | None = None) -> AgentAccess:
-    """Find an agent on this process's PATH, else on the login shell's. Raises `LocalMistake` as `find_agent`
-    does.
+    """Find an agent on this process's PATH, otherwise on the login shell's. Raises `LocalMistake` as
+    `find_agent` does.
     """
     from dragoman.sdk.login_path import login_path  # with the asyncio that it needs; seldom asked
 

@@ -20,19 +20,19 @@ class AgentSource(StrEnum):
     """A table of our configuration file."""
 
     BUILT_IN = "built-in"
-    """It comes with this package."""
+    """Part of this package."""
 
     INSTALLED = "installed"
-    """`dragoman agents install` put it into a folder of ours."""
+    """Installed by `dragoman agents install` into our folder."""
 
     PATH = "path"
     """A well-known agent whose program is on PATH."""
 
     COMMAND = "command"
-    """A command line that somebody wrote out."""
+    """A written command line."""
 
     ADDRESS = "address"
-    """A peer that runs already."""
+    """A running peer."""
 
 
 class KnownAgent(Struct, frozen=True, kw_only=True):
@@ -40,27 +40,27 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
 
     name: str
     command: tuple[str, ...]
-    """The words of its command; empty when it is reached at `address` instead."""
+    """The words of its command; empty if it has an `address` instead."""
 
     env: Mapping[str, str] = field(default_factory=dict)
-    """Variables set for it, whatever our own environment says. Values may be secrets."""
+    """Variables set for it, in place of our own. Values may be secrets."""
 
     allow: tuple[str, ...] = ()
-    """Names of our own variables that it may see beside the harmless ones."""
+    """Names of our own variables that it may use, besides the harmless ones."""
 
     source: AgentSource
     address: str | None = None
     title: str = ""
-    """How its maker calls it."""
+    """Its maker's name for it."""
 
     dialect: str = "auto"
-    """What it speaks: a name of `dragoman.dialect.DIALECTS`, or `auto`, which finds out."""
+    """Its dialect: a name of `dragoman.dialect.DIALECTS`, or `auto`, which detects it."""
 
     place: str = ""
-    """Where it lives, if not here: `ssh:HOST`, `docker:NAME` or `podman:NAME`."""
+    """Its machine or container, if not this machine: `ssh:HOST`, `docker:NAME` or `podman:NAME`."""
 
     maps: tuple[str, ...] = ()
-    """Folders here and there, `HERE=THERE`, of an agent elsewhere."""
+    """Folders here and there, `HERE=THERE`, of an agent on another machine."""
 
     def __repr__(self) -> str:
         fields = ((name, getattr(self, name)) for name in self.__struct_fields__ if name != "env")
@@ -68,5 +68,5 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
 
     @property
     def command_line(self) -> str:
-        """The command as one would type it, or the address."""
+        """The command as a user would type it, or the address."""
         return self.address or shlex.join(self.command)

@@ -33,11 +33,11 @@ TOP = ("agents", "default_agent", "$schema")
 KEYS = ("command", "env", "allow", "title", "dialect", "place", "map")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""What an agent may be called: one word that is not an option, no path and no address."""
+"""The form of an agent's name: one word that is not an option, a path or an address."""
 
 
 class ConfigMistake(LocalMistake):
-    """The configuration file cannot be used: where, and why."""
+    """The configuration file is invalid: the place and the mistake."""
 
     def __init__(self, path: str, line: int, reason: str) -> None:
         super().__init__(f"{path}:{line}: {reason}")
@@ -55,7 +55,7 @@ class AgentConfig(Struct, frozen=True, kw_only=True):
 
 
 def config_path() -> Path:
-    """The path of the configuration file, whether it exists or not."""
+    """Return the path of the configuration file, even if it does not exist."""
     return Path(our_config(Machine()))
 
 
@@ -66,7 +66,7 @@ def read_config(path: Path | None = None) -> AgentConfig:
 
 
 def read_text(path: Path) -> str:
-    """The text of the file; empty if it does not exist."""
+    """Return the text of the file; empty if it does not exist."""
     try:
         # As bytes: newlines stay what they are, and an edit writes them back so.
         return path.read_bytes().decode("utf-8")

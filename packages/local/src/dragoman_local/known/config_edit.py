@@ -1,5 +1,5 @@
-"""Adds and removes agents in our configuration file, and sets the default agent; every other line stays as it
-is.
+"""Adds and removes agents in our configuration file, and sets the default agent; every other line stays
+unchanged.
 
 The edit is made in the text and checked by reading the result: if it does not say exactly what was wanted,
 nothing is written. The file is replaced as a whole, so that a reader never sees half of it. A new file is for
@@ -49,7 +49,7 @@ def set_default(name: str, *, path: Path) -> None:
 
 
 def remove_agent(name: str, *, path: Path) -> None:
-    """Remove an agent from the file. Raises `LocalMistake` if it is not there."""
+    """Remove an agent from the file. Raises `LocalMistake` if it is not in it."""
     text = read_text(path)
     config = parse_config(text, path=str(path))
     if name not in config.agents:
@@ -60,7 +60,7 @@ def remove_agent(name: str, *, path: Path) -> None:
 
 
 def as_table(agent: KnownAgent) -> str:
-    """The agent's table in the file."""
+    """Return the agent's table for the file."""
     lines = [f"[agents.{write_key(agent.name)}]"]
     if agent.title:
         lines.append(f"title = {write_value(agent.title)}")

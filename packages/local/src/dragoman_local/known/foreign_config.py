@@ -27,14 +27,14 @@ class ImportedAgents:
 
     agents: tuple[KnownAgent, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
-    """Names as they stand in the file, each with the reason."""
+    """Names from the file, each with the reason."""
 
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Where a product keeps its agents, and how to read them."""
+    """A product's files with agents, and how to read them."""
 
     title: str
     places: Callable[[Machine], list[PurePath]]
@@ -42,7 +42,7 @@ class Product:
 
 
 def parse_zed(data: bytes, path: str) -> ImportedAgents:
-    """`agent_servers` of Zed's settings. Agents that Zed installs by itself have no command there."""
+    """Parse `agent_servers` of Zed's settings. Agents that Zed installs by itself have no command there."""
 
     def read(name: str, entry: Mapping[str, object]) -> KnownAgent:
         kind = entry.get("type", "custom")
@@ -59,14 +59,14 @@ def parse_zed(data: bytes, path: str) -> ImportedAgents:
 
 
 def parse_jetbrains(data: bytes, path: str) -> ImportedAgents:
-    """`agent_servers` of acp.json. `use_idea_mcp` and the like are for the IDE; here they mean nothing."""
+    """Parse `agent_servers` of acp.json. `use_idea_mcp` and the like are for the IDE and ignored here."""
     return _collect(
         _table(data, path, "agent_servers"), lambda name, entry: _agent(name, _program(entry), entry)
     )
 
 
 def parse_acpx(data: bytes, path: str) -> ImportedAgents:
-    """`agents` of acpx: `argv`, or `command` with `args`, or `command` as a line for a shell."""
+    """Parse `agents` of acpx: `argv`, or `command` with `args`, or `command` as a shell line."""
 
     def read(name: str, entry: Mapping[str, object]) -> KnownAgent:
         if "argv" in entry:
@@ -94,7 +94,7 @@ PRODUCTS = {
 
 
 def our_name(title: str) -> str:
-    """A name for a title of another product: `My Agent (beta)` becomes `my-agent-beta`."""
+    """Return a name for a title of another product: `My Agent (beta)` becomes `my-agent-beta`."""
     return re.sub(r"[^a-z0-9._]+", "-", title.casefold()).strip("-._")
 
 

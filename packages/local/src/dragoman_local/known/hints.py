@@ -100,7 +100,7 @@ STATUSES = {
 
 
 def explain(text: str, *, returncode: int | None = None, signal: str | None = None) -> tuple[str, str]:
-    """Meaning and advice; empty if the failure is unknown."""
+    """Return meaning and advice; empty if the failure is unknown."""
     for hint in HINTS:
         if re.search(
             hint.pattern, text, re.IGNORECASE

@@ -18,12 +18,14 @@ from dragoman_local.known.redactor import redact_shapes
 
 
 def identity_of(agent: KnownAgent, cwd: str) -> str:
-    """The identity of an agent that is started in `cwd`."""
+    """Return the identity of an agent that is started in `cwd`."""
     return identity_of_command(agent.command, cwd) if agent.source is AgentSource.COMMAND else agent.name
 
 
 def identity_of_command(words: Sequence[str], cwd: str) -> str:
-    """The command with its places; without a `cwd` it runs on another machine, and the words stay."""
+    """Return the command with its places resolved; without a `cwd` it runs on another machine, and its words
+    stay.
+    """
     if len(words) == 1 and "/" not in words[0]:
         return words[0]
     if cwd:

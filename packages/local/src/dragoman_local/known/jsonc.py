@@ -19,7 +19,7 @@ _TRAILING = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(\s*[}\]])', re.DOTALL)
 
 
 def parse_jsonc(data: bytes, *, path: str) -> Any:
-    """Plain data. Raises `LocalMistake` with the line of the mistake."""
+    """Parse plain data. Raises `LocalMistake` with the line of the mistake."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

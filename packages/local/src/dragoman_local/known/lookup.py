@@ -38,7 +38,7 @@ MODEL_VARIABLES = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
 )
-"""How our own agents learn of a model. They are ours: what a person set for them, they may see."""
+"""The model variables of our own agents, which may use the user's values."""
 
 
 def _built_in(name: str, title: str, *, allow: tuple[str, ...] = ()) -> KnownAgent:
@@ -55,8 +55,8 @@ BUILT_IN: tuple[KnownAgent, ...] = (
 def find_agent(
     text: str, *, config: AgentConfig | None = None, path: str | None = None, or_missing: bool = False
 ) -> KnownAgent:
-    """The agent that the user means. Raises `LocalMistake` with the known agents, or with the mistake in the
-    file.
+    """Return the agent for the user's text. Raises `LocalMistake` with the known agents, or with the mistake
+    in the file.
 
     A well-known agent that is not installed is given only to those who ask for it with `or_missing`.
     """
@@ -84,9 +84,7 @@ def find_agent(
 def find_agent_in(
     place: str, text: str, *, maps: Sequence[str] = (), config: AgentConfig | None = None
 ) -> KnownAgent:
-    """The agent that is meant, started elsewhere: whether it is there, the other side says. Raises
-    `LocalMistake`.
-    """
+    """Return the agent to start on another machine, which checks whether it exists. Raises `LocalMistake`."""
     query = text.strip()
     agent = _find_named(query, config or read_config(), None)
     entry = _well_known(query.casefold())
@@ -104,8 +102,8 @@ def find_agent_in(
 
 
 def in_place(agent: KnownAgent) -> KnownAgent:
-    """As it is started from here, if it lives elsewhere. Only variables that somebody named for it go there:
-    what an agent of ours may see here was not said for another machine.
+    """Return the agent with the command that starts it from here, if it is on another machine. Only variables
+    named for it are sent: those that our agents may use here were not meant for another machine.
     """
     if not agent.place:
         return agent
@@ -117,7 +115,7 @@ def in_place(agent: KnownAgent) -> KnownAgent:
 
 
 def known_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[KnownAgent]:
-    """Everything that has a name and can be started here, each name once, sorted."""
+    """Return every named agent that can be started here, each name once, sorted."""
     agents = {agent.name: agent for agent in _on_path(path)}
     agents.update((agent.record.name, agent.as_known()) for agent in installed_agents())
     agents.update((agent.name, agent) for agent in BUILT_IN)
@@ -126,21 +124,23 @@ def known_agents(*, config: AgentConfig | None = None, path: str | None = None) 
 
 
 def missing_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[WellKnown]:
-    """Well-known agents that are not installed and whose name nothing else here has."""
+    """Return well-known agents that are not installed and whose name is not used here."""
     names = {agent.name for agent in known_agents(config=config, path=path)}
     return [entry for entry in WELL_KNOWN if entry.name not in names]
 
 
 def at_home(agent: KnownAgent) -> KnownAgent:
-    """With `~/bin/agent` spelled out: editors do that for their users, and no shell does it here."""
+    """Return the command with `~/bin/agent` expanded: editors do that for their users, and no shell does it
+    here.
+    """
     if agent.place or not agent.command or not agent.command[0].startswith("~"):
         return agent
     return replace(agent, command=(os.path.expanduser(agent.command[0]), *agent.command[1:]))
 
 
 def well_known_for(name: str, command: Sequence[str], source: AgentSource) -> WellKnown | None:
-    """The well-known agent, by the name that the user gave it or by its program on PATH. A program that is
-    named by its path may call itself what it likes.
+    """Return the well-known agent, by the user's name or by its program on PATH. A program named by its path
+    is not recognised by its name.
     """
     named = None if source is AgentSource.COMMAND else _well_known(name.casefold())
     if named is not None:
@@ -150,8 +150,8 @@ def well_known_for(name: str, command: Sequence[str], source: AgentSource) -> We
 
 
 def install_hint(entry: WellKnown) -> str:
-    """How to install the agent: with `dragoman agents install` if the list has it, else as its
-    vendor says.
+    """Return how to install the agent: with `dragoman agents install` if the list has it, otherwise the
+    vendor's way.
     """
     own = f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
     return f"try: dragoman agents install {entry.name}; or {own}" if entry.registry else own

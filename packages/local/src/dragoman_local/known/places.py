@@ -13,7 +13,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from msgspec import Struct, field
 
 ACPX_PROJECT = ".acpxrc.json"
-"""acpx reads this from the working directory, over its file in the home folder."""
+"""The acpx file in the working directory, which overrides the one in the home folder."""
 
 
 class Machine(Struct, frozen=True):
@@ -27,7 +27,7 @@ class Machine(Struct, frozen=True):
         return (PureWindowsPath if self.platform == "win32" else PurePosixPath)(*parts)
 
     def folder(self, variable: str, *default: str) -> PurePath:
-        """The folder that a variable names; a relative one is invalid by the rules of XDG, and not taken."""
+        """Return the folder in a variable; a relative one is invalid by the rules of XDG, and ignored."""
         value = self.environ.get(variable, "")
         if value and self.path(value).is_absolute():
             return self.path(value)
@@ -35,12 +35,12 @@ class Machine(Struct, frozen=True):
 
 
 def our_config(machine: Machine) -> PurePath:
-    """`dragoman/config.toml` in the folder for configuration."""
+    """Return `dragoman/config.toml` in the configuration folder."""
     return _settings_folder(machine) / "dragoman" / "config.toml"
 
 
 def zed_settings(machine: Machine) -> list[PurePath]:
-    """Zed keeps to ~/.config on macOS too."""
+    """Return Zed's settings, which are in ~/.config on macOS too."""
     if machine.platform == "win32":
         return [machine.folder("APPDATA", "AppData", "Roaming") / "Zed" / "settings.json"]
     flatpak = machine.path(machine.home, ".var", "app", "dev.zed.Zed", "config", "zed", "settings.json")
@@ -48,7 +48,7 @@ def zed_settings(machine: Machine) -> list[PurePath]:
 
 
 def jetbrains_acp(machine: Machine) -> list[PurePath]:
-    """The one file for all IDEs, in the home folder of every system."""
+    """Return the one file for all IDEs, in the home folder of every system."""
     return [machine.path(machine.home, ".jetbrains", "acp.json")]
 
 

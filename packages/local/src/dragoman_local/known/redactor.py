@@ -1,4 +1,4 @@
-"""Removes secrets from texts that are shown, so that a person can pass them on as evidence.
+"""Removes secrets from shown texts, so that a user can share them as evidence.
 
 Two kinds are found: the values of variables that we know, and what has the shape of a key. Neither is a
 promise: a secret that looks like a word and that nobody told us of stays.
@@ -14,11 +14,11 @@ from dragoman_local.secrets.names import is_secret_variable
 from dragoman_local.secrets.search import redact
 
 SHORTEST = 6
-"""Characters a value has at least to be taken for a secret: `true` and `debug` stand everywhere."""
+"""The least characters of a secret value: words such as `true` and `debug` are everywhere."""
 
 
 class Redactor:
-    """`redact(text)` is the text without secrets; each value shows the name it belongs to instead."""
+    """Hides secrets: `redact(text)` shows the name of each value instead."""
 
     def __init__(self, env: Mapping[str, str], *, all_values: bool = False) -> None:
         """Hide values of variables with a telling name, or `all_values` of variables that a user set on
@@ -52,4 +52,4 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 redact_shapes = Redactor({})
-"""For texts of which nothing is known."""
+"""Redacts texts of unknown origin."""

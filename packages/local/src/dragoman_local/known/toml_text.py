@@ -17,20 +17,20 @@ from msgspec import Struct
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
-"""TOML knows one newline; `splitlines` knows ten, some of which may stand in a string."""
+"""The newline of TOML; `splitlines` knows ten, some of which may be inside a string."""
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 
 
 class TomlStatement(Struct, frozen=True):
-    """A header, an assignment, or what is neither: a comment or a blank line."""
+    """A header, an assignment, a comment or a blank line."""
 
     first: int
     """Its first line, counted from 1."""
 
     text: str
     path: tuple[str, ...]
-    """The full name of what it opens or sets; empty for a comment."""
+    """The full name of its table or key; empty for a comment."""
 
     is_header: bool
 
@@ -40,12 +40,12 @@ class TomlStatement(Struct, frozen=True):
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Raises `ValueError` with the place of the mistake."""
+    """Parse a text. Raises `ValueError` with the place of the mistake."""
     return tomllib.loads(text)
 
 
 def statements(text: str) -> list[TomlStatement]:
-    """Cut a valid TOML text; the texts of the statements make up the whole again."""
+    """Cut a valid TOML text into statements; their texts joined are the whole again."""
     result: list[TomlStatement] = []
     table: tuple[str, ...] = ()
     pending, first = "", 1
@@ -66,7 +66,7 @@ def statements(text: str) -> list[TomlStatement]:
 
 
 def line_of(text: str, *path: str) -> int:
-    """The line of `path`, or of its parent; 1 when nothing does."""
+    """Return the line of `path`, or of its parent; 1 if there is neither."""
     best, depth = 1, 0
     for statement in statements(text):
         length = _common_length(statement.path, path)
@@ -80,7 +80,7 @@ def write_key(name: str) -> str:
 
 
 def write_value(value: str | Sequence[str] | Mapping[str, str]) -> str:
-    """A value on one line."""
+    """Return a value on one line."""
     if isinstance(value, str):
         return '"' + "".join(_escape(character) for character in value) + '"'
     if isinstance(value, Mapping):

@@ -18,19 +18,19 @@ class WellKnown(Struct, frozen=True, kw_only=True):
     commands: tuple[tuple[str, ...], ...]
     aliases: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
-    """The variables that it documents for its keys. They are handed on if we have them."""
+    """Its documented variables for keys. They are passed on if we have them."""
 
     install: str = ""
-    """How it gets onto PATH, as a command or as the name of the product."""
+    """How to install it, as a command or as the name of the product."""
 
     state: tuple[str, ...] = ()
-    """Files and folders below the home folder that are its own: it writes them, and finds its login there."""
+    """Its own files and folders below the home folder: it writes to them, and finds its login there."""
 
     tried: str = ""
-    """The version that was tried in the sandbox of the profile `workspace`, and did all that it does."""
+    """The version that was tested in the sandbox profile `workspace` with all its features."""
 
     registry: str = ""
-    """Its id in the list of agents that `dragoman agents install` knows; empty if it is not there."""
+    """Its id in the list for `dragoman agents install`; empty if it is not in it."""
 
 
 GOOGLE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")

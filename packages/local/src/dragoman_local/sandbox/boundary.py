@@ -16,37 +16,37 @@ from dragoman.errors import LocalMistake
 from dragoman_local.sandbox.destinations import MOST, parse_destination
 
 Profile: TypeAlias = str
-"""What somebody may choose, as text: a base, and what is added to it with `+` (see `read_profile`)."""
+"""A profile as text: a base, and additions with `+` (see `read_profile`)."""
 
 SandboxChoice: TypeAlias = str
-"""A profile, or `auto` if nobody chose."""
+"""A profile, or `auto` by default."""
 
 BASES = ("off", "read-only", "workspace")
-"""`off`: no sandbox. `read-only`: writes nothing but a temporary folder. `workspace`: writes below the
-folders of the session and, if it is an agent, below its own state.
+"""`off`: no sandbox. `read-only`: writes only to a temporary folder. `workspace`: writes below the folders of
+the session and, for an agent, below its own state.
 """
 
 GRAMMAR = "workspace, read-only or off. The first two may be followed by +net:HOST,… or +memory:SIZE"
 
 LIMITS = {"processes": "NPROC", "memory": "DATA", "cpu": "CPU", "files": "NOFILE", "file-size": "FSIZE"}
-"""What a profile calls a limit, and what the system does."""
+"""The names of limits in a profile, and in the system."""
 
 GIBIBYTE = 1 << 30
 
 DEFAULT_LIMITS = {"NPROC": 16_384, "CPU": 7 * 86_400, "NOFILE": 1 << 20, "FSIZE": 256 * GIBIBYTE, "CORE": 0}
-"""What no honest build meets, threads of linkers on many processors included. Memory has no limit of its
-own: sanitizers and virtual machines ask for terabytes and use little. When the machine has none left, what is
-in the sandbox is ended first.
+"""Limits that no honest build reaches, even with threads of linkers on many processors. Memory has no limit:
+sanitizers and virtual machines reserve terabytes and use little. If the machine runs out of memory, the
+sandbox is ended first.
 """
 
 LEAST_PROCESSES = 301
-"""The system takes no smaller number for a whole namespace."""
+"""The system allows no smaller number for a whole namespace."""
 
 _SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 SAYS = b"dragoman: "
-"""Begins what the sandbox says on the standard error of a command. The command can write the same."""
+"""The prefix of the sandbox's messages on a command's standard error. The command can write the same."""
 
 LEVELS = (
     "user, mount, PID and IPC namespaces",
@@ -54,7 +54,7 @@ LEVELS = (
     "a filter of system calls",
     "no new privileges, no capabilities",
 )
-"""What holds a boundary, from the first to the last. All of them, or the command does not start."""
+"""The layers of a boundary, from the first to the last. The command starts only with all of them."""
 
 
 _OF_WHAT = {
@@ -75,7 +75,7 @@ def _amount(name: str, value: int) -> str:
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A file or folder by its path and identity: a path may lead elsewhere a moment later."""
+    """A file or folder by its path and identity: the path may lead elsewhere a moment later."""
 
     path: str
     device: int
@@ -88,36 +88,35 @@ class Network(Struct, frozen=True, kw_only=True):
     places: tuple[str, ...] = ()
     """See `destinations`."""
     ports: tuple[int, ...] = ()
-    """Of this machine, which are there inside."""
+    """Ports of this machine that are reachable inside."""
 
 
 class Boundary(Struct, frozen=True, kw_only=True):
-    """Everything that is neither writable nor hidden can be read, as far as the user may read it."""
+    """The boundary. Everything that is not writable or hidden is readable, as far as the user may read it."""
 
     profile: Profile
     writable: tuple[Place, ...] = ()
     read_only: tuple[str, ...] = ()
-    """Below what is writable, hidden or private, and to be seen but not to be changed."""
+    """Paths below writable, hidden or private ones that are visible but can't be changed."""
     reserved: tuple[str, ...] = ()
-    """What others obey and what is not there yet (see `reserved`)."""
+    """Paths that other programs obey and that do not exist yet (see `reserved`)."""
     sets_aside: bool = True
-    """Whether what a command made of them gets another name when it ends; else it is told alone.
-    """
+    """Whether such files are renamed at the end of the command; otherwise they are only reported."""
     hidden: tuple[str, ...] = ()
     temporary: str = ""
-    """The folder that is `/tmp` inside; none is a new and empty one, which ends with the command."""
+    """The folder that is `/tmp` inside; None is a new, empty one, which ends with the command."""
     environment: dict[str, str] = field(default_factory=dict)
-    """Variables for caches, where the command has none of its own."""
+    """Variables for caches, if the command has none of its own."""
     limits: dict[str, int] = field(default_factory=DEFAULT_LIMITS.copy)
-    """By the system's names, see `LIMITS`."""
+    """Limits by the system's names, see `LIMITS`."""
     network: Network | None = None
-    """None leaves it as it is."""
+    """None does not restrict the network."""
     leftovers: float = 0.3
-    """Seconds that what the command left running has to end after it."""
+    """The seconds for remaining processes to end after the command."""
     levels: tuple[str, ...] = LEVELS
 
     def text(self) -> str:
-        """For people: one line for each path."""
+        """Return one line for each path, for people."""
         lines = [f"profile    {self.profile}"]
         lines += [f"writable   {place.path}" for place in self.writable]
         lines.append(f"writable   /tmp, /var/tmp ({self.temporary or 'empty, and gone with the command'})")
@@ -145,23 +144,23 @@ class Boundary(Struct, frozen=True, kw_only=True):
 
 
 class ProfileParts(Struct, frozen=True, kw_only=True):
-    """A profile that was read."""
+    """A parsed profile."""
 
     base: str
     network: Network | None = None
     limits: dict[str, int] = field(default_factory=DEFAULT_LIMITS.copy)
-    """By the system's names, the usual ones included."""
+    """Limits by the system's names, with the default ones."""
 
 
 def parse_profile(text: str) -> Profile:
-    """Check a profile and return it. Raises `LocalMistake` if it is not valid."""
+    """Check a profile and return it. Raises `LocalMistake` if it is invalid."""
     read_profile(text)
     return text
 
 
 def read_profile(text: str) -> ProfileParts:
-    """`BASE`, `BASE+net:PLACE,…`, `BASE+LIMIT:VALUE`, in any order; `+net` alone permits no place. Raises
-    `LocalMistake`.
+    """Parse `BASE`, `BASE+net:PLACE,…`, `BASE+LIMIT:VALUE`, in any order; `+net` alone permits no place.
+    Raises `LocalMistake`.
     """
     base, *additions = text.split("+")
     if base not in BASES or (base == "off" and additions):
@@ -182,7 +181,7 @@ def read_profile(text: str) -> ProfileParts:
 
 
 def works_in_folders(profile: Profile) -> bool:
-    """Whether a profile forbids writing outside of the session's folders."""
+    """Whether a profile forbids writing outside the session's folders."""
     return profile.startswith("workspace")
 
 
@@ -211,6 +210,6 @@ def _read_limit(name: str, text: str) -> int:
 
 
 def place_of(path: str) -> Place:
-    """The kind of file at a path now. Raises the system's errors."""
+    """Return the file at a path with its current identity. Raises the system's errors."""
     status = os.stat(path)
     return Place(path=path, device=status.st_dev, inode=status.st_ino)

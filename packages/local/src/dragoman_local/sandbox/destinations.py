@@ -14,7 +14,7 @@ from typing import NamedTuple
 USUAL_PORTS = (80, 443)
 
 MOST = 200
-"""Places in one profile."""
+"""The most places in one profile."""
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
@@ -59,8 +59,8 @@ def parse_destination(text: str) -> Destination:
 
 
 def is_name(host: str) -> bool:
-    """Whether it can be looked up as a name. What a system would read as an address, `127.1` or `0x7f000001`,
-    is none: no top-level domain begins with a digit.
+    """Whether it can be looked up as a name. A text that a system would read as an address, such as `127.1`
+    or `0x7f000001`, can't: no top-level domain begins with a digit.
     """
     if len(host) > 253 or not _NAME.fullmatch(host):
         return False
@@ -68,7 +68,7 @@ def is_name(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address belongs to the internet, and not to this machine, its network or its provider."""
+    """Whether an address is on the internet, and not of this machine, its network or its provider."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 MOST_FOLDERS = 2000
 DEPTH = 4
-"""How far nested repositories are looked for. A session's first command waits for it."""
+"""The depth of the search for nested repositories. A session's first command waits for it."""
 
 _SKIPPED = frozenset(
     {".git", "node_modules", "__pycache__", ".venv", "venv", "target", ".tox", ".mypy_cache"}
@@ -26,12 +26,12 @@ _NESTED = 5
 
 
 class GitPlaces(Struct, frozen=True):
-    """Paths, as they are found."""
+    """The paths as found."""
 
     writable: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
-    """What git would obey and what is not there."""
+    """Paths that git would obey and that do not exist."""
 
     def __add__(self, other: GitPlaces) -> GitPlaces:
         return GitPlaces(
@@ -40,8 +40,8 @@ class GitPlaces(Struct, frozen=True):
 
 
 def git_places(folder: str, home: str = "") -> GitPlaces:
-    """Of the repository that a folder is in, and of those below it. A repository without a folder for hooks
-    gets an empty one: what is not there cannot be protected. Settings in the home folder hold for all.
+    """Return the paths of the repository around a folder, and of those below it. A repository without a hooks
+    folder gets an empty one: a missing folder can't be protected. Settings in the home folder apply to all.
     """
     found = GitPlaces()
     everywhere = [name for name in (".gitconfig", ".config/git/config") if home]
@@ -57,7 +57,7 @@ def git_places(folder: str, home: str = "") -> GitPlaces:
 
 
 def nested_repositories(folder: str) -> Iterator[str]:
-    """Folders below this one that have a `.git`."""
+    """Return folders below this one that have a `.git`."""
     level, seen = [folder], 0
     for _ in range(DEPTH):
         below = []

@@ -34,18 +34,20 @@ else:
     import _signal as signal
 
 REFUSED = 125
-"""The exit status if the sandbox could not be built; 126 and 127 say, as shells do, that the command could
+"""The exit status if the sandbox could not be built; 126 and 127 mean, as in shells, that the command could
 not be started.
 """
 
 HEAD = "dragoman: no sandbox: "
 
 OLDEST_LANDLOCK = 2
-"""With the first version no file can be moved to another folder, and git does that for every commit."""
+"""The oldest usable version: with the first one no file can be moved to another folder, which git does for
+every commit.
+"""
 
 PROCESSES_COUNTED = (6, 14)
-"""The version of Linux from which a PID namespace has a number of its own for the most processes, which binds
-root too. Before, that file is the whole machine's, and root would change it.
+"""The version of Linux from which a PID namespace has its own limit of processes, which also applies to root.
+Before, that file is the whole machine's, and root would change it.
 """
 
 _WAITED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -74,7 +76,7 @@ def main() -> NoReturn:
 
 
 def read_json(text: str) -> Any:
-    """`json` itself takes ten milliseconds to import, for expressions that only its pure half needs."""
+    """Parse JSON: importing `json` takes ten milliseconds, for expressions that only its pure half needs."""
     settings: Any = _JsonSettings  # the scanner takes what has these names
     return make_scanner(settings)(text, 0)[0]
 

@@ -1,4 +1,5 @@
-"""File names that the sandbox treats apart: secrets, settings of agents and editors, start-up files, caches.
+"""File names that the sandbox treats specially: secrets, settings of agents and editors, start-up files,
+caches.
 
 A row is a path below the home folder, or below a folder of the session. What is not listed here is seen.
 """
@@ -38,8 +39,8 @@ SECRETS = (
     *(".local/share/TelegramDesktop", ".local/share/containers/auth.json", ".config/pulse"),
     *(".putty", ".irssi", ".config/msmtp", ".msmtprc", ".fetchmailrc", ".lesshst", ".node_repl_history"),
 )
-"""Keys, passwords, tokens, cookies, and what was typed into shells; also those of agents, but for the agent
-whose state it is. Sockets of Docker are as good as a password of root.
+"""Keys, passwords, tokens, cookies, and shell histories; also those of agents, except the agent whose state
+it is. Sockets of Docker are as powerful as a password of root.
 """
 
 SECRET_IF = {
@@ -48,16 +49,16 @@ SECRET_IF = {
     ".gradle/gradle.properties": (b"assword", b"oken", b"ecret"),
     ".nuget/NuGet/NuGet.Config": (b"assword", b"apikeys"),
 }
-"""Files that many need and that hold a secret only if one of these words is in them."""
+"""Files that many programs need and that hold a secret only if they contain one of these words."""
 
 SHOWN = (".config", ".local", ".cache")
-"""Full of other things, whatever their mode."""
+"""Folders that stay visible, in any mode, because they also contain other things."""
 
 SYSTEM_SECRETS = (
     *("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh", "/sys/kernel/debug", "/sys/kernel/tracing"),
     *("/sys/fs/pstore", "/sys/firmware/efi/efivars"),
 )
-"""For root alone: nobody else can read them."""
+"""Files for root only."""
 
 SYSTEM_SOCKETS = ("/var/lib/lxd", "/var/lib/incus", "/var/snap/lxd/common/lxd", "/var/lib/docker")
 
@@ -70,7 +71,9 @@ PROJECT = (
     *(".gdbinit", ".lldbinit", ".cursor/hooks.json"),
 )
 PROJECT_ENDINGS = (".code-workspace",)
-"""Below a folder of the session: our policy, and what agents, editors and shells obey when they open it."""
+"""Paths below a folder of the session: our policy, and files that agents, editors and shells obey when they
+open it.
+"""
 
 HOME = (
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".bash_aliases", ".inputrc"),
@@ -93,7 +96,7 @@ HOME = (
     ),
     *(".cache/pip", ".cache/uv", ".cache/yarn", ".cache/go-build", ".npm", "go/pkg/mod"),
 )
-"""Below the home folder, where a session or an agent may write there at all."""
+"""Paths below the home folder, where a session or an agent may write there at all."""
 
 CACHES = {
     "npm_config_cache": "/tmp/.cache/npm",
@@ -103,6 +106,6 @@ CACHES = {
     "GOMODCACHE": "/tmp/.cache/go-mod",
     "YARN_CACHE_FOLDER": "/tmp/.cache/yarn",
 }
-"""What is in a cache is run in other projects, so the caches of the home folder are not writable. These tools
-fail without one, and get one that ends with the session.
+"""Variables for caches. Contents of a cache run in other projects, so the caches of the home folder are not
+writable. These tools fail without one, and get one that ends with the session.
 """

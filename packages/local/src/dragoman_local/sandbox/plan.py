@@ -20,7 +20,7 @@ from dragoman_local.sandbox.boundary import Boundary, Place, Profile, place_of, 
 from dragoman_local.sandbox.git_places import GitPlaces, git_places
 
 TEMPORARY = ("/tmp", "/var/tmp")
-"""Folders that are private in the sandbox: others' files and sockets are not in there."""
+"""Folders that are private in the sandbox: files and sockets of others are not visible."""
 
 
 def boundary_for(
@@ -32,9 +32,9 @@ def boundary_for(
     temporary: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> Boundary:
-    """`state` are an agent's own folders and files, below the home folder or absolute; those that are not
-    there are left out. `secrets` are further paths to hide. Raises `LocalMistake` for folders that no sandbox
-    can be built around.
+    """Return the boundary. `state` are an agent's own folders and files, below the home folder or absolute;
+    missing ones are left out. `secrets` are further paths to hide. Raises `LocalMistake` for folders that no
+    sandbox can be built around.
     """
     parts = read_profile(profile)
     env = os.environ if environ is None else environ
@@ -79,7 +79,7 @@ def boundary_for(
 
 
 def showing(boundary: Boundary, paths: Iterable[str]) -> Boundary:
-    """The same boundary, in which these paths can be seen: those in temporary folders would be hidden."""
+    """Return the same boundary with these paths visible: those in temporary folders would be hidden."""
     known = (*(place.path for place in boundary.writable), *boundary.read_only)
     missing = _unique(path for path in map(_there, paths) if _is_within(path, TEMPORARY))
     more = [path for path in missing if not _is_below(path, known)]
@@ -87,7 +87,7 @@ def showing(boundary: Boundary, paths: Iterable[str]) -> Boundary:
 
 
 def showing_program(boundary: Boundary, program: str) -> Boundary:
-    """The same boundary, in which this program can be started."""
+    """Return the same boundary, in which this program can be started."""
     return showing(boundary, [_installation(os.path.dirname(program))])
 
 

@@ -27,16 +27,16 @@ from dragoman_local.sandbox import system_calls as kernel
 from dragoman_local.sandbox.destinations import Destination, is_name, is_public, parse_destination
 
 MOST_CONNECTIONS = 256
-"""At once; whoever comes then waits for an end. Package managers open some fifty."""
+"""The most simultaneous connections; a further one waits. Package managers open some fifty."""
 
 HEAD_SECONDS = 10.0
-"""For the head of a request, and for the first message of TLS: whoever is slower gets nothing."""
+"""The seconds for the head of a request, and for the first message of TLS; a slower client gets no answer."""
 CONNECT_SECONDS = 15.0
 MOST_ADDRESSES = 4
 HEAD_BYTES = 64 * 1024
 CHUNK = 64 * 1024
 MOST_REPORTS = 50
-"""Sentences about refusals; a command that tries everything does not fill its own output."""
+"""The most reports of refusals: a command that tries everything must not fill its own output."""
 
 _REQUEST = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]")
 _NAME, _VALUE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
@@ -53,7 +53,7 @@ _UNKNOWN_NAME = bytes((21, 3, 1, 0, 2, 2, 112))
 
 
 class Refused(Exception):
-    """The client gets this status and sentence, and the person gets the sentence."""
+    """A refusal: the client gets this status and sentence, and the user gets the sentence."""
 
     def __init__(self, status: str, why: str) -> None:
         super().__init__(why)
@@ -61,7 +61,7 @@ class Refused(Exception):
 
 
 class Target(NamedTuple):
-    """Where a client wants to go."""
+    """The destination of a client."""
 
     host: str
     port: int
@@ -71,7 +71,7 @@ class Target(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The head of a request, read strictly: what two programs could read in two ways is refused."""
+    """The head of a request, parsed strictly: a head that two programs could read differently is refused."""
 
     method: bytes
     target: str
@@ -82,7 +82,7 @@ class Head(NamedTuple):
 
 
 def run(control: int, places: Sequence[str], ports: Sequence[int], profile: str) -> None:
-    """Be the proxy of one sandbox, until the launcher ends. The sockets that listen come over `control`."""
+    """Run the proxy of one sandbox until the launcher ends. The listening sockets come over `control`."""
     with socket.socket(fileno=control) as link:
         _, ancillary, _, _ = link.recvmsg(1, socket.CMSG_SPACE(4 * (len(ports) + 1)))
     if not ancillary:
@@ -113,7 +113,9 @@ class Bridge:
 
 
 class Proxy:
-    """The rules of one sandbox. `report` hears each refusal once; `resolve` and `dial` are the system's."""
+    """The rules of one sandbox. `report` is called for each refusal once; `resolve` and `dial` are the
+    system's.
+    """
 
     def __init__(
         self,
@@ -131,8 +133,8 @@ class Proxy:
         self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
 
     def serve(self, listener: socket.socket, way: Callable[[socket.socket], None]) -> None:
-        """A thread for each connection; the room for them is shared by all listeners. Returns when the
-        listener is shut down, which the launcher never does.
+        """Run a thread for each connection; all listeners share the limit. Returns when the listener is shut
+        down, which the launcher never does.
         """
         while True:
             self._room.acquire()
@@ -156,7 +158,7 @@ class Proxy:
             self._room.release()
 
     def answer(self, client: socket.socket) -> None:
-        """One request of one client."""
+        """Answer one request of one client."""
         try:
             raw, rest = _read_head(client, b"")
             head = parse_head(raw)
@@ -180,7 +182,7 @@ class Proxy:
             self._report(f"dragoman: {sentence}")
 
     def connect(self, target: Target) -> socket.socket:
-        """A connection to a place that is permitted, at an address that is. Raises `Refused`."""
+        """Connect to a permitted place, at a permitted address. Raises `Refused`."""
         if not is_name(target.host):
             raise Refused(
                 "403 Forbidden", f"the sandbox refuses {target}: addresses are refused, names are not"
@@ -269,7 +271,7 @@ class Proxy:
 
 
 def parse_head(raw: bytes) -> Head:
-    """Raises `Refused`."""
+    """Parse a head. Raises `Refused`."""
     first, *lines = raw.split(b"\r\n")
     request = _REQUEST.fullmatch(first)
     fields = [line.split(b":", 1) for line in lines]
@@ -281,7 +283,7 @@ def parse_head(raw: bytes) -> Head:
 
 
 def parse_authority(text: str, port: int) -> Target:
-    """`HOST:PORT`; `port` is meant where none is said, and 0 means that one has to be. Raises `Refused`."""
+    """Parse `HOST:PORT`; `port` is the default, and 0 means that a port is required. Raises `Refused`."""
     match = _AUTHORITY.fullmatch(text)
     number = int(match[2] or port) if match else 0
     if match is None or not 0 < number < 65536:
@@ -290,7 +292,7 @@ def parse_authority(text: str, port: int) -> Target:
 
 
 def split_absolute(text: str) -> tuple[Target, str]:
-    """Host and path of `http://HOST/PATH`. Raises `Refused`."""
+    """Return host and path of `http://HOST/PATH`. Raises `Refused`."""
     scheme, _, rest = text.partition("://")
     if scheme.lower() != "http":
         raise Refused("400 Bad Request", f"the proxy of the sandbox got {text[:100]!r}, not http://…")
@@ -300,8 +302,8 @@ def split_absolute(text: str) -> tuple[Target, str]:
 
 
 def rewrite(head: Head, target: Target, path: str, rest: bytes) -> tuple[bytes, int]:
-    """The request as the proxy sends it, with the received part of its body, and the number of missing bytes.
-    It says that no other request follows. Raises `Refused`.
+    """Return the request to send, with the received part of its body, and the number of missing bytes. It
+    announces that no other request follows. Raises `Refused`.
     """
     hosts = head.values(b"host")
     if len(hosts) != 1 or parse_authority(hosts[0].decode("latin-1"), 80) != target:
@@ -319,14 +321,14 @@ def rewrite(head: Head, target: Target, path: str, rest: bytes) -> tuple[bytes, 
 
 
 class Hello(NamedTuple):
-    """The first message of TLS: the bytes as they came, and the message in them."""
+    """The first message of TLS: the received bytes, and the message in them."""
 
     raw: bytes
     message: bytes
 
 
 def read_hello(raw: bytes, more: Callable[[], bytes]) -> Hello:
-    """A whole ClientHello, in as many records as the client likes. Raises `ValueError`."""
+    """Read a whole ClientHello, in any number of records. Raises `ValueError`."""
     message, at = b"", 0
     while True:
         while len(raw) < at + 5 or len(raw) < at + 5 + int.from_bytes(raw[at + 3 : at + 5], "big"):
@@ -347,7 +349,7 @@ def read_hello(raw: bytes, more: Callable[[], bytes]) -> Hello:
 
 
 def server_name(message: bytes) -> str:
-    """The one name in a ClientHello. Raises `ValueError` if there is none, or more than one."""
+    """Return the one name in a ClientHello. Raises `ValueError` if there is none, or more than one."""
     view = _Bytes(message)
     view.take(34)  # version and random
     for size in (1, 2, 1):  # session, ciphers, compressions

@@ -24,8 +24,8 @@ def absent(paths: Iterable[str]) -> list[str]:
 
 
 def set_aside(paths: Iterable[str], *, renames: bool) -> list[str]:
-    """The files that exist now, renamed if it `renames`; a sentence for each. Everybody who could exchange it
-    must be gone.
+    """Find the files that exist now, and rename them if it `renames`; return a sentence for each. No other
+    process may be able to change them any more.
     """
     return [sentence for path in paths if (sentence := _set_aside(path, renames=renames))]
 

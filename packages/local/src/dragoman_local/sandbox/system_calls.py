@@ -27,14 +27,15 @@ AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
 CLONE_TREE = 1 | os.O_CLOEXEC
 MOVE_FROM_DESCRIPTOR = 4
 READ_ONLY, NO_SUID, NO_DEV, NO_EXEC = 1, 2, 4, 8
-"""The same as flags of `mount` and as attributes of `mount_setattr`."""
+"""The same flags of `mount` and attributes of `mount_setattr`."""
 RECURSIVE, PRIVATE = 0x4000, 1 << 18
 
 SET_DEATH_SIGNAL, SET_DUMPABLE, SET_SECCOMP, DROP_BOUNDING, SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
 
 FILE_CAPABILITIES = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7
-"""What root keeps, in its user namespace alone: to own, open and change files of others as far as mounts and
-Landlock let it (CHOWN, DAC_OVERRIDE, FOWNER), to signal (KILL), to become another user (SETGID, SETUID).
+"""The capabilities of root in its own user namespace: to own, open and change files of others as far as
+mounts and Landlock allow (CHOWN, DAC_OVERRIDE, FOWNER), to signal (KILL), to become another user (SETGID,
+SETUID).
 """
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -59,7 +60,7 @@ def mount(kind: str, path: str, flags: int, options: str = "") -> None:
 
 
 def clone_tree(path: str) -> int:
-    """A descriptor of a copy of what is mounted at a path and below, to be attached somewhere."""
+    """Return a descriptor of a copy of the mounts at a path and below, for attaching it somewhere."""
     return call(OPEN_TREE, AT_FDCWD, os.fsencode(path), CLONE_TREE | AT_RECURSIVE)
 
 
@@ -84,7 +85,7 @@ _SCOPES = 1 | 2  # abstract sockets, signals
 
 
 def landlock_version() -> int:
-    """The version of Landlock; 0 without it."""
+    """Return the version of Landlock; 0 without it."""
     try:
         return call(LANDLOCK_CREATE, 0, 0, 1)
     except OSError:
@@ -92,7 +93,9 @@ def landlock_version() -> int:
 
 
 def restrict_writes(paths: Sequence[str], version: int) -> None:
-    """Writes below these paths alone; where the kernel can, no signals and no abstract sockets beyond us."""
+    """Allow writes only below these paths; if the kernel supports it, no signals and no abstract sockets
+    outside the sandbox.
+    """
     handled = _WRITES | _REFER
     handled |= (_TRUNCATE if version >= 3 else 0) | (_IOCTL_DEVICE if version >= 5 else 0)
     attributes = pack("QQQ", handled, 0, _SCOPES if version >= 6 else 0)
@@ -141,10 +144,11 @@ REFUSED = (
     *(172, 173, 154, 103, 153, 180, 212, 134),  # ports, modify_ldt, syslog, vhangup, and what died out
     *(164, 227, 159, 305, 170, 171),  # clocks and names of the machine
 )
-"""Answered with EPERM."""
+"""System calls that fail with EPERM."""
 
 ABSENT = (435, 437)
-"""`clone3` and `openat2` hide their flags in memory, where no filter looks. Every libc falls back on ENOSYS.
+"""System calls that fail with ENOSYS: `clone3` and `openat2` hide their flags in memory, where no filter
+looks. Every libc has a fallback.
 """
 
 _MODES = ((90, 1), (91, 1), (268, 2), (452, 2), (85, 1), (133, 1), (259, 2))

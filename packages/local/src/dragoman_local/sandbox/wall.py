@@ -42,14 +42,14 @@ _START = (
 _HEAD = "dragoman: no sandbox: "
 
 MOST_BYTES = 120_000
-"""One word of a command line may not be longer on Linux."""
+"""The most bytes of one word of a command line on Linux."""
 
 PROBE_SECONDS = 20.0
 
 
 def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
-    """The command line that runs these words behind a boundary. The program is named by its path, or is found
-    along PATH.
+    """Return the command line that runs these words in a sandbox. The program is named by its path, or is
+    found along PATH.
     """
     if os.path.dirname(words[0]):
         boundary = showing_program(boundary, words[0])
@@ -63,8 +63,8 @@ def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
 
 
 def can_hold(profile: Profile) -> str | None:
-    """The reason why this machine does not support a profile; None if it does. It is tried once, with a
-    real sandbox.
+    """Return the reason why this machine does not support a profile; None if it does. It is tested once, with
+    a real sandbox.
     """
     parts = read_profile(profile)
     return None if parts.base == "off" else _why_not(filters=parts.network is not None)
@@ -119,14 +119,13 @@ def _explain(complaint: str) -> str | None:
 
 
 def _content(path: str) -> str:
-    try:
+    with suppress(OSError):
         return Path(path).read_text("utf-8").strip()
-    except OSError:
-        return ""
+    return ""
 
 
 def hold_or_refuse(profile: Profile) -> None:
-    """For a profile that a person chose: raises `LocalMistake` if this machine does not support it."""
+    """Check a profile that the user chose: raise `LocalMistake` if this machine does not support it."""
     if reason := can_hold(profile):
         raise LocalMistake(
             f"the sandbox profile {profile} can't be used here: {reason}.  "
@@ -135,8 +134,8 @@ def hold_or_refuse(profile: Profile) -> None:
 
 
 def chosen_sandbox(text: str | None) -> SandboxChoice:
-    """Check a profile from a command line or a file. Raises `LocalMistake` for what is not a profile, and for
-    one that this machine cannot hold: whoever chose a sandbox must not get less.
+    """Check a profile from a command line or a file. Raises `LocalMistake` for an invalid profile, and for
+    one that this machine does not support: a user must never get less than the chosen one.
     """
     if not text or text == "auto":
         return "auto"
@@ -154,11 +153,10 @@ def agent_launcher(
     secrets: Sequence[str] = (),
     environ: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """The command line in front of an agent's command, for these folders; `program` is the first word of it.
-    `state` are its own files and folders below the home folder of `environ`, which are made if they are not
-    there: outside of them it can make nothing. Its `/tmp` is an empty one that ends with it, so nothing is
-    left to remove. Reads folders: not for an event loop. Raises `LocalMistake` where the profile cannot be
-    held.
+    """Return the command line in front of an agent's command, for these folders; `program` is the first word
+    of the command. `state` are its own files and folders below the home folder of `environ`, which are
+    created if they do not exist: it can't create any outside. Its `/tmp` is an empty one that ends with it.
+    Reads folders: not for an event loop. Raises `LocalMistake` if the profile is not supported.
     """
     if profile == "off":
         return ()
@@ -182,8 +180,8 @@ def _make_state(path: str) -> None:
 
 
 class Wall:
-    """The sandbox of one session: its boundary, which is made once, and its temporary folder. Making one
-    reads folders: not for an event loop.
+    """The sandbox of one session: its boundary, computed once, and its temporary folder. Constructing reads
+    folders: not for an event loop.
     """
 
     def __init__(
@@ -208,7 +206,9 @@ class Wall:
         return confined(words, self.boundary)
 
     def close(self) -> None:
-        """Remove the temporary folder, and what commands left in it. Closing twice is fine."""
+        """Remove the temporary folder, with the files that commands left in it. A second
+        call has no effect.
+        """
         if self._held >= 0:
             shutil.rmtree(self._temporary, ignore_errors=True)
             os.close(self._held)
@@ -245,7 +245,7 @@ def _remove_unless_held(entry: os.DirEntry[str]) -> None:
 
 
 class SessionWall:
-    """The sandbox around the commands of a session, made with the first of them; from any thread.
+    """The sandbox around the commands of a session, created with the first of them; from any thread.
 
     With `auto` it is `workspace` where that can be held, and none where not: `reason` says why.
     """
@@ -255,6 +255,7 @@ class SessionWall:
         self._is_chosen = profile != "auto"
         self._secrets = secrets
         self._lock = threading.Lock()
+        self._is_closed = False
         self._folders: tuple[str, ...] = ()
         self._wall: Wall | None = None
         self.is_told = False
@@ -262,23 +263,27 @@ class SessionWall:
         self.reason = "" if self._profile != "off" else "it is switched off"
 
     def open(self, folders: Sequence[str]) -> Wall | None:
-        """The sandbox for commands in these folders, or none. Raises `LocalMistake` where a profile that
-        somebody chose cannot be held.
+        """Return the sandbox for commands in these folders, or none. Raises `LocalMistake` if a chosen
+        profile is not supported, and once it is closed.
         """
         if self._profile == "off":
             return None
         with self._lock:
             if self._folders != tuple(folders):
                 self._build(folders)
-            return self._wall
+            wall = self._wall
+        if self._is_closed:
+            self.close()
+            raise LocalMistake("the session is closed")
+        return wall
 
     @property
     def text(self) -> str:
-        """For people, once it was opened."""
+        """The description for people, after it was opened."""
         return f"no sandbox: {self.reason}" if self._wall is None else self._profile
 
     def _build(self, folders: Sequence[str]) -> None:
-        self.close()
+        self._remove()
         try:
             hold_or_refuse(self._profile)
             self._wall = Wall(self._profile, folders=folders, secrets=self._secrets)
@@ -290,7 +295,13 @@ class SessionWall:
         self._folders = tuple(folders)
 
     def close(self) -> None:
-        """Remove what belongs to the sandbox. It can be opened again."""
+        """Remove what belongs to the sandbox. It waits for nobody: a thread that is making it removes it."""
+        self._is_closed = True
+        if self._lock.acquire(blocking=False):
+            self._remove()
+            self._lock.release()
+
+    def _remove(self) -> None:
         if self._wall is not None:
             self._wall.close()
         self._wall, self._folders = None, ()

@@ -41,7 +41,7 @@ _ASCII_HINT = re.compile("w(?:ort|oord)")
 
 
 def may_be_foreign(text: bytes, low: str) -> bool:
-    """A quick look at the letters of a text without the signs that code has."""
+    """Check quickly the letters of a text without the signs of code."""
     if not text.isascii():
         letters = frozenset(text.translate(None, _ASCII).decode(errors="replace"))
         if any(needed <= letters for needed in _LETTERS):
@@ -54,10 +54,15 @@ _TOLD = re.compile(
     r"[\"'`]?\s*(?:[:：=]|\b(?:es|est|ist|lautet|is|é|è|je)\b:?|は|是|\s)\s*[\"'`«「]?\s*"
     r"(?P<secret>(?=\S*\d)[^\s\"'`»」,。、]{4,64})"
 )
+_ALONE = re.compile(
+    rf"(?:{'|'.join(WORDS[:-2])})[\"'`]?\s{{0,4}}[:：=]\s{{0,4}}[\"'`]?(?P<secret>[^\W\d_]{{6,64}})"
+    r"(?=[\"'`]|[ \t]*(?:[#),;\n]|\Z))"
+)
+"""One word and nothing else: no program has a variable of such a name."""
 
 
 def foreign_hints(low: str, parts: Set[str]) -> Iterator[int]:
-    """Where such words stand in a text in small letters, also as JSON or another encoding writes them."""
+    """Return the places of such words in a lower case text, also as JSON or another encoding writes them."""
     words = {word for part in parts & FOREIGN_PARTS for word in _BY_PARTS[part]}
     if "\\u" in low:
         escapes = set(_ESCAPE.findall(low))
@@ -70,9 +75,12 @@ def foreign_hints(low: str, parts: Set[str]) -> Iterator[int]:
 
 
 def foreign_spans(low: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
-    """The places of passwords in other languages."""
+    """Return the places of passwords in other languages."""
     if next(foreign_hints(low, parts), None) is not None:
         for match in _TOLD.finditer(low):
             value = match["secret"].rstrip(".!?)")
             if any(map(str.isdigit, value)) and looks_secret(value, Doubt.RANDOM, is_quoted=True):
                 yield match.start("secret"), match.start("secret") + len(value)
+        for match in _ALONE.finditer(low):
+            if looks_secret(match["secret"], Doubt.WORD, is_quoted=True) and match["secret"] not in WORDS:
+                yield match.span("secret")

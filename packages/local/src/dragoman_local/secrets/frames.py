@@ -17,7 +17,7 @@ from dragoman_local.secrets.names import REDACTED, is_telling
 from dragoman_local.secrets.search import hint_places, redact
 
 PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
-"""Names of lists or tables whose values are never stored, whatever they are called."""
+"""Names of lists or tables whose values are never stored, under any name."""
 
 _ENDS = "|".join(f'(?<=(?i:{end})")' for end in ("env", "headers", "environment", "credentials", '"value'))
 _PAIR_END = re.compile(f'"(?:{_ENDS})', re.ASCII)
@@ -29,8 +29,8 @@ def has_frame_hint(frame: bytes) -> bool:
 
 
 def frame_hint_places(frames: bytes) -> Iterator[int]:
-    """Where something in a frame, or in several with a zero byte between them, needs a closer look. They are
-    read as Latin-1: all that hints at a secret is ASCII, and any other character is none.
+    """Return the places in a frame, or in several with a zero byte between them, that need a full search.
+    They are read as Latin-1: all signs of a secret are ASCII.
     """
     text = frames.decode("latin-1")
     if '"' in text:
@@ -42,12 +42,12 @@ def frame_hint_places(frames: bytes) -> Iterator[int]:
 
 
 def redact_frame(frame: bytes) -> bytes:
-    """The frame without what is known to be secret; the same object if there is nothing."""
+    """Return the frame without known secrets; the same object if there are none."""
     return redact_suspect(frame) if has_frame_hint(frame) else frame
 
 
 def redact_suspect(frame: bytes) -> bytes:
-    """The same without asking first whether there is a hint."""
+    """Do the same without checking first for a sign."""
     try:
         message = msgspec.json.decode(frame)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from dragoman_local.secrets.names import (
     Doubt,
+    has_name_words,
     is_login,
     is_password,
     is_phrase,
@@ -26,10 +27,10 @@ from dragoman_local.secrets.names import (
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
 LONGEST_HEAD = 200
-"""So much of a line before a name is looked at."""
+"""The most characters of a line to search before a name."""
 
 SPACE = r"(?:[ \t]|\\+t|(?:\x1b|\\+u001b)\[[\d;]*m)"
-"""Colours of a terminal are as little of a value as spaces are."""
+"""Spaces, and colours of a terminal, which are as little part of a value."""
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
 QUOTE = r"""\\*["'`]"""
 _WRAPPED = (
@@ -53,7 +54,8 @@ _FOLLOW = (
     # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
     rf"|(?P<sign>(?:{QUOTE}|[\])*]){{0,4}}+{SPACE}{{0,20}}+(?:"
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?|; ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
-    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])|:(?![:=])"
+    rf"|(?:as{SPACE})?(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])"
+    rf"|:(?::(?={SPACE}{{0,4}}{QUOTE}))?(?![:=])"
     r"|->|<-|→|[âÂ]\x86\x92|\\+u2192"
     r"|\{ get; (?:(?:private )?set|init); \} ="
     r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
@@ -71,7 +73,7 @@ _FOLLOW = (
     rf"(?: now| set to)?|(?: was| has been)? (?:set|changed|reset|updated) to):?{SPACE}++"
     rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
     # password "…", {{password, "…"}}
-    rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
+    rf"|(?P<beside>,?{SPACE}++(?:[bn]|<<)?(?={QUOTE}))"
     # <password type="x">…</password>, <entry key="password">…</entry>, <name>password</name><value>…</value>
     rf"|(?P<tag>(?:{QUOTE})?+(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;){BREAK}{{0,40}}(?:<!\[cdata\[|<value>)?"
     rf"|</(?:key|name)>{BREAK}{{0,40}}<(?:string|value)>{BREAK}{{0,40}})"
@@ -105,7 +107,7 @@ _BLOCK = re.compile(
 
 
 class NamedHint(NamedTuple):
-    """A telling name, where it begins, and what follows it."""
+    """A telling name, its beginning, and the text after it."""
 
     name: str
     start: int
@@ -121,7 +123,7 @@ _NO_SIGN = r"[^\s\d\"'`\\:=!?|<>\])*{,.\x1b→âãÂÃèé-]"
 _PROSE = (
     r"[\w.-]{0,48}+,? (?!(?:type|description|sensitive|nullable|noecho|value|default|str|string"
     r"|for|of|to|on|at|in|between|del|du|de|der|f[^a-z]\S*|is|was|are|ist|lautet|es|est|from|used|will|should"
-    r"|has|set|changed|reset|updated)\b)"
+    r"|as string|has|set|changed|reset|updated)\b)"
     rf"(?:{_NO_SIGN}[^\s\d\"'`\\:=]*+|(?:\d|{_NO_SIGN})[^\s\"'`\\:=]{{0,4}}+)(?=[ \n]|\Z|\\n)"
 )
 """A word with which no notation goes on. Beside `_follow` it is quick, and it is what prose has."""
@@ -144,7 +146,7 @@ def _names(stem: str, *, in_prose: bool) -> re.Pattern[str]:
 
 
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
-    """Telling names with something behind them. `low` is the text in small letters."""
+    """Return telling names with text after them. `low` is the text in lower case."""
     in_prose = not (("<" in low and any(end in low for end in _TAG_ENDS)) or "]]>" in low or "&lt;/" in low)
     for stem in stems:
         end = 0
@@ -160,13 +162,16 @@ def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint
                     yield NamedHint(name, start, match)
 
 
+_COLOUR = re.compile(r"(?:\x1b|\\u001b)\[[\d;]*m")
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
 def name_start(low: str, at: int) -> int:
-    """Where the name around a place begins."""
+    """Return the beginning of the name around a place."""
     head = low[max(0, at - LONGEST_NAME) : at]
     first = at - len(head) + len(head.rstrip(_NAME_SIGNS))
+    for colour in _COLOUR.finditer(head) if "[" in head else ():
+        first = max(first, at - len(head) + colour.end())
     if first and low[first - 1] == "\\" and first < at:
         # The letter of an escape is not a letter of the name.
         first += 5 if low[first] == "u" and first + 5 <= at else 1
@@ -200,7 +205,7 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
-    """The values behind telling names that look like secrets."""
+    """Return the values after telling names that look like secrets."""
     for hint in named_hints(text, low, stems):
         kind = hint.match.lastgroup or ""
         at = hint.match.end()
@@ -224,12 +229,13 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
 _LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
 """What data have behind such names that is no secret: a word, words, a dotted name."""
+_LIST_GOES_ON = re.compile(rf"{QUOTE}{SPACE}{{0,4}},")
 _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
 def quote_end(text: str, start: int, opening: re.Match[str]) -> int:
-    """Where a quoted text ends; -1 if its quote is not closed in its line. A quote with more backslashes than
-    the first one is part of the text, and so is one behind an escaped backslash.
+    """Return the end of a quoted text; -1 if its quote is not closed in its line. A quote with more
+    backslashes than the first one is part of the text, and so is one after an escaped backslash.
     """
     slashes, quote = len(opening[1]), opening[2]
     limit = min(len(text), start + LONGEST_VALUE)
@@ -250,6 +256,8 @@ def _quoted_value(
     start = opening.end()
     quote = opening[2]
     if text.startswith(quote * 2, start) and not opening[1]:
+        if hint.match[0].rpartition("\n")[0].rstrip().endswith(":"):
+            return  # the text about a function or a class
         start += 2
         end = text.find(quote * 3, start, start + LONGEST_VALUE)
     else:
@@ -260,6 +268,8 @@ def _quoted_value(
     value = text[start:end].strip()
     is_last = _CALL_END.match(text, end) is not None
     if (kind == "call" and not is_last) or _names_the_name(value, hint.name):
+        return
+    if kind == "comma" and _LIST_GOES_ON.match(text, end) and has_name_words(value):
         return
     doubt = Doubt.NONE if in_settings else _quoted_doubt(value, hint, kind, is_last=is_last)
     if end > start and doubt is not None and looks_secret(value, doubt, is_quoted=True):
@@ -356,7 +366,7 @@ def _bare_value(
     word = value[0].rstrip(".,:;!?)]}") if doubt is not Doubt.NONE else value[0]
     is_plain = (
         (kind == "said" and doubt is Doubt.RANDOM)
-        or "|" in sign
+        or ("|" in sign and not (is_telling(word) and has_name_words(word)))
         or (
             pattern is _BARE_ENV
             and word not in _TYPES

@@ -11,7 +11,7 @@ from enum import IntEnum
 REDACTED = "[redacted]"
 
 LONGEST_LOOK = 256
-"""By so many of its first characters a value is judged."""
+"""The characters of a value that are checked."""
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -87,19 +87,19 @@ _NOT_BEFORE = _words(
 
 
 class Doubt(IntEnum):
-    """How much a value must look like a secret, by how sure its name and its place are."""
+    """How much a value must look like a secret, depending on its name and its place."""
 
     NONE = 0
-    """Any value counts, but for a placeholder and a reference."""
+    """Any value counts, except a placeholder and a reference."""
     WORD = 1
-    """One word that is not a word of code."""
+    """One word that does not look like code."""
     RANDOM = 2
-    """Letters with digits or signs, as no ordinary word has."""
+    """Letters with digits or signs, unlike any ordinary word."""
 
 
 @functools.lru_cache(4096)
 def name_parts(name: str) -> tuple[str, ...]:
-    """`X-Api-Key`, `xApiKey` and `x.api_key` are `x`, `api`, `key`."""
+    """Split `X-Api-Key`, `xApiKey` and `x.api_key` into `x`, `api`, `key`."""
     return tuple(part.lower() for part in _PARTS.findall(name))
 
 
@@ -134,7 +134,7 @@ def _is_telling_part(parts: tuple[str, ...], at: int) -> bool:
 
 @functools.lru_cache(4096)
 def is_password(name: str) -> bool:
-    """Whether people think it up: then it may be any word."""
+    """Whether people choose its value: then it may be any word."""
     return any(
         part in PASSWORDS
         or (part.endswith(("password", "passwd", "pwd", "pass")) and part not in _NO_PASSWORDS)
@@ -144,8 +144,8 @@ def is_password(name: str) -> bool:
 
 @functools.lru_cache(4096)
 def is_secret_variable(name: str) -> bool:
-    """Whether a variable of the environment has a secret value. Wider than `is_telling`: its value is known,
-    and to hide it costs nothing.
+    """Whether an environment variable has a secret value. Wider than `is_telling`: its value is known, and
+    hiding it costs nothing.
     """
     parts = name_parts(name)
     return (is_telling(name) and name not in {"PWD", "OLDPWD"}) or (
@@ -206,7 +206,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
-    """Whether a value behind a telling name may be a secret."""
+    """Whether a value after a telling name may be a secret."""
     value = value[:LONGEST_LOOK]
     if is_placeholder(value):
         return False
@@ -236,8 +236,8 @@ _CONSONANTS = re.compile(r"[b-df-hj-np-tv-z]{5}", re.IGNORECASE)
 
 
 def is_gibberish(value: str, *, is_quoted: bool) -> bool:
-    """Whether it is letters alone in an order that no words have. Code may name a thing `httpsProxy`: without
-    quotes, more of it is needed, and more changes between small and capital letters than names have.
+    """Whether it is only letters in an order that no words have. Code may have names such as `httpsProxy`:
+    without quotes, more letters are required, and more changes of case than names have.
     """
     return (
         len(value) >= (12 if is_quoted else 20)
@@ -264,8 +264,23 @@ def _is_code(value: str) -> bool:
         and (
             not any(map(str.isdigit, value))
             or (len(value) < 16 and ("_" in value or "." in value or value[0].isupper()))
+            or (len(value) >= 16 and has_name_words(value))
         )
     )
+
+
+_NAME = re.compile(r"[._]{0,2}[A-Za-z][\w./:-]*", re.ASCII)
+
+
+def has_name_words(value: str) -> bool:
+    """Whether it is put together as names of code are: words, by capitals, digits, dots or dashes."""
+    words = [part for part in _PARTS.findall(value) if part.isalpha()]
+    is_long = sum(map(len, words)) >= 3.5 * len(words) > 0
+    return is_long and _NAME.fullmatch(value) is not None and not any(map(_is_no_word, words))
+
+
+def _is_no_word(part: str) -> bool:
+    return not part.isupper() and _CONSONANTS.search(part.replace("y", "i")) is not None
 
 
 def is_login(value: str) -> bool:
@@ -277,7 +292,7 @@ def is_login(value: str) -> bool:
     return b":" in login and login.isascii() and login.decode("ascii").isprintable()
 
 
-_PHRASE = re.compile(r"(?:[^\W_A-Z]{2,12}(?: [^\W_A-Z]{2,12}){1,11}|[^\W_]{2,15}(?: [^\W_]{2,15}){2,11})")
+_PHRASE = re.compile(r"(?:[^\W_A-Z]{2,12}(?: [^\W_A-Z]{2,12}){1,11}|[^\W_]{2,15}(?: [^\W_]{1,15}){2,11})")
 _TEXT_WORDS = _words(
     """
     a an and any api are as at auth be but by can cannot change characters code confirm copy could current
@@ -292,8 +307,8 @@ _TEXT_WORDS = _words(
 
 
 def is_phrase(value: str, *, is_sure: bool = False) -> bool:
-    """Whether it is a passphrase: some small words that do not form normal text. Where no text for a screen
-    can stand, any words count.
+    """Whether it is a passphrase: some lower case words that do not form normal text. Where no text for a
+    screen can be, any words count.
     """
     is_words = _PHRASE.fullmatch(value) is not None
     return is_words and (is_sure or _TEXT_WORDS.isdisjoint(value.lower().split()))

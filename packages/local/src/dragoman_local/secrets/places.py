@@ -1,4 +1,4 @@
-"""Finds secrets by their place: in an address, in a program's options, in a manifest. Pure."""
+"""Finds secrets by their place: in an address, in a program's options. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence, Set
 
-from dragoman_local.secrets.named import BREAK, LONGEST_HEAD, QUOTE, SPACE
+from dragoman_local.secrets.named import BREAK, QUOTE, SPACE
 from dragoman_local.secrets.names import (
     Doubt,
     is_gibberish,
@@ -25,7 +25,7 @@ _USER_INFO = re.compile(
 
 
 def login_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Passwords in addresses: `scheme://user:password@host`, `https://token@host`."""
+    """Return passwords in addresses: `scheme://user:password@host`, `https://token@host`."""
     for scheme in _LOGIN.finditer(text):
         match = _USER_INFO.match(text, scheme.end())
         secret = (match and match["secret"]) or ""
@@ -115,7 +115,6 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             rf"|[^:\n\\]{{0,40}}\?{BREAK}+[^\n\\]{{0,40}}?: +)"
             rf"`?(?P<random>[^\s\"'`\\]+)(?=`?{BREAK}*(?:\n|\\+[nr]|\"|\Z))",
         ),
-        ("password", rf"password:?[\s\"'{{}};*\\]{{1,12}}send(?:line)? (?:-- )?{QUOTE}(?P<secret>[^\"\\]+)"),
         (
             "use ",
             r"use [\"'`]?(?P<random>[^\s\"'`]+)[\"'`]? (?:as|for) (?:\w+ ){0,3}pass(?:word|phrase|code|wort)",
@@ -148,6 +147,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("secret", rf"secret{_ARGS}--(?:value|body|secret-string){SPACE}+{_VALUE}"),
         ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
         ("secret_id=", rf"secret_id={_VALUE}"),
+        ("secret ", r"secret [05789] (?P<random>[^\s\"'`\\]+)"),  # of routers
         (
             "value",
             r"value *= *'(?P<random>[^'\n]{6,})' +where +\w+ *= *'[\w.-]*(?:secret|password|token|key)",
@@ -224,10 +224,19 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
             r"`?(?P<secret>(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3})\b",
         ),
+        (
+            "assword",
+            rf"assword:?(?:{BREAK}|[\"'{{}};*\\]){{1,12}}send(?:line)? (?:-- )?{QUOTE}(?P<secret>[^\"\\]+)",
+        ),
+        (
+            "334 ugfz",
+            rf"334 UGFzc3dvcmQ6{BREAK}+(?P<secret>[\w+/=]{{6,}})",
+        ),  # "Password:", asked by a mail server
         ("phrase", rf"phrase[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}"),
     ),
     "key": (
         ("pragma ", rf"pragma (?:hex)?(?:re)?key *= *{QUOTE}(?P<secret>[^\"'\\\n]+)"),
+        ("key ", r"key [067] (?P<random>[^\s\"'`\\]+)"),  # of routers
         ("-key ascii-text ", rf"-key ascii-text {QUOTE}(?P<secret>[^\"'`\\\n]+)"),
     ),
     "/": (
@@ -258,7 +267,9 @@ _HEADS = {
     "combo": re.compile(r"(?:\s|\\n|[\"']|\A)(?!git@)[\w.+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+\Z", re.ASCII),
     "input": re.compile(_TAKES.lower() + r"[^\n]*\Z", re.ASCII),
     "slash": re.compile(
-        r"\b(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi)\b[^\n/]*\Z", re.ASCII
+        r"\b(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi"
+        r"|(?:login|user|account)(?:name)?/pass\w{0,4})\b[^\n/]*\Z",
+        re.ASCII,
     ),
     "second": re.compile(
         r"(?:pdo(?:->__construct)?|mysqli"
@@ -317,7 +328,7 @@ _PROSE_CODE = re.compile(" codes?(?: (?:is|are|[0-9])|[:=])")
 
 
 def has_prose_place(low: str) -> bool:
-    """Whether words alone can be such a place."""
+    """Whether a text of words alone can have such a place."""
     return (
         "phrase" in low
         or "identified " in low
@@ -335,7 +346,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def command_spans(
     text: str, low: str, parts: Set[str], stems: Sequence[str], signs: str
 ) -> Iterator[tuple[int, int]]:
-    """Secrets among the words of commands and statements."""
+    """Return secrets among the words of commands and statements."""
     has_call = "(" in signs and _CALLED.search(signs) is not None
     found_signs = [sign for sign in _SIGNS if sign in low] if signs else []
     found_signs += ["_"] * (_UNDERSCORE.search(low) is not None)
@@ -364,7 +375,7 @@ def command_spans(
 
 _DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-)|(?<=\\u[0-9A-Fa-f]{4}-))-?"
 FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
-"""An option, if its value comes; also if that is the next string of a list."""
+"""An option whose value follows, also as the next string of a list."""
 
 FLAG = re.compile(
     _DASHES + r"(?P<name>[a-z][\w.-]{0,60}+)"
@@ -376,7 +387,7 @@ _FLAG_VALUE = re.compile(r"(?<=[\"'])[^\"'`\\\n,]{1,200}(?=\\*[\"'])|(?:[^\s\"'`
 
 
 def flag_spans(text: str) -> Iterator[tuple[int, int]]:
-    """`--token …`, `--password=…`, `"--api-key", "…"`."""
+    """Return the values of `--token …`, `--password=…`, `"--api-key", "…"`."""
     for match in FLAG.finditer(text):
         is_value = is_telling(match["name"]) and not match["name"].lower().endswith(
             ("-stdin", "-file", "-env")
@@ -405,7 +416,7 @@ _BASIC = re.compile(
 
 
 def scheme_spans(text: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
-    """The places of `Bearer …` and `Basic …`."""
+    """Return the places of `Bearer …` and `Basic …`."""
     if "bearer" in parts:
         for match in _BEARER.finditer(text):
             secret = match["secret"].rstrip(".:")
@@ -413,73 +424,7 @@ def scheme_spans(text: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
             if (is_random or any(map(str.isdigit, secret))) and not is_placeholder(secret):
                 yield match.start("secret"), match.start("secret") + len(secret)
     if "auth" in parts and "basic" in parts:
-        yield from (match.span("secret") for match in _BASIC.finditer(text) if is_login(match["secret"]))
-
-
-_MANIFEST = re.compile(r"^kind:[ \t]*secret\b", re.MULTILINE | re.IGNORECASE)
-_DATA = re.compile(
-    r"^(?P<indent>[ \t]*)(?:string)?data:[ \t]*\n(?P<rows>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)",
-    re.M | re.I,
-)
-_ROW = re.compile(
-    r"^[ \t]+[\w.\"'-]+:[ \t]+(?:[|>][+-]?[ \t]*\n(?P<deep>[ \t]+)|[\"'])?(?P<secret>[^\s\"'|>][^\n\"']*)",
-    re.M,
-)
-
-
-def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
-    """The values of a Kubernetes Secret."""
-    if "kind: secret" in low and _MANIFEST.search(text):
-        rows = (row for data in _DATA.finditer(text) for row in _ROW.finditer(text, *data.span("rows")))
-        yield from (row.span("secret") for row in rows if not is_placeholder(row["secret"]))
-
-
-_CELL = re.compile(r"[\w\"'` .-]{1,48}\r?", re.ASCII)
-_RULE = re.compile(r"[|+:= \t\r-]*")
-LONGEST_TABLE = 4_000
-
-
-def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The columns of tables whose heads are telling names: CSV, tabs, Markdown, what databases print."""
-    for stem in stems if "\n" in text else ():
-        end = 0
-        while (at := low.find(stem, end)) >= 0 and (end := text.find("\n", at)) >= 0:
-            head = text[max(text.rfind("\n", 0, at) + 1, at - LONGEST_HEAD) : end]
-            sign = "\t" if "\t" in head else "|" if "|" in head else ";" if ";" in head else ","
-            count = head.count(sign)
-            below = text.find("\n", end + 1, end + LONGEST_TABLE)
-            # The next line has as many cells, or is a rule: prose seldom goes on so.
-            if count and (
-                below < 0
-                or text.count(sign, end + 1, below) == count
-                or _RULE.fullmatch(text, end + 1, below)
-            ):
-                columns = [
-                    (n, cell)
-                    for n, cell in enumerate(head.split(sign))
-                    if _CELL.fullmatch(cell) and _is_telling_head(cell)
-                ]
-                if columns:
-                    yield from _column_spans(text, end + 1, sign, count + 1, columns)
-
-
-def _is_telling_head(cell: str) -> bool:
-    return is_telling(cell) or cell.strip("\"'` \r").lower() in ("pass", "pw")
-
-
-def _column_spans(
-    text: str, at: int, sign: str, width: int, columns: list[tuple[int, str]]
-) -> Iterator[tuple[int, int]]:
-    for line in text[at : at + LONGEST_TABLE].split("\n"):
-        cells = line.split(sign)
-        if len(cells) != width and not _RULE.fullmatch(line):
-            return
-        for number, name in columns if len(cells) == width else ():
-            value = cells[number].strip(" \t\r\"'`}]")
-            if is_telling(value):
-                return
-            doubt = Doubt.WORD if is_password(name) and ", " not in line else Doubt.RANDOM
-            if looks_secret(value, doubt, is_quoted=doubt is Doubt.WORD):
-                start = at + len(sign.join(cells[:number])) + cells[number].index(value) + (number > 0)
-                yield start, start + len(value)
-        at += len(line) + 1
+        for match in _BASIC.finditer(text):
+            is_quoted = len(match["secret"]) >= 16 and text[match.end() : match.end() + 1] in ('"', "'", "`")
+            if is_login(match["secret"]) or (is_quoted and any(map(str.isdigit, match["secret"]))):
+                yield match.span("secret")

@@ -18,9 +18,10 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from dragoman_local.secrets.blocks import manifest_spans, table_spans
 from dragoman_local.secrets.foreign import FOREIGN_PARTS, foreign_hints, foreign_spans, may_be_foreign
 from dragoman_local.secrets.named import named_hints, named_spans
-from dragoman_local.secrets.names import REDACTED, is_gibberish, is_telling
+from dragoman_local.secrets.names import REDACTED, has_name_words, is_gibberish, is_telling
 from dragoman_local.secrets.places import (
     FLAG_NAME,
     PLACE_PARTS,
@@ -28,16 +29,18 @@ from dragoman_local.secrets.places import (
     flag_spans,
     has_prose_place,
     login_spans,
-    manifest_spans,
     scheme_spans,
-    table_spans,
 )
 from dragoman_local.secrets.shapes import BEGIN, SHAPES, KnownShape
 from dragoman_local.secrets.signs import SETTING_STEMS, STEMS, has_prose_stem, signs_of, stems_of
 from dragoman_local.secrets.words import WordParts
 
 ROUNDS = 8
-"""How often a text is searched again after something was taken out: what is left may make a new secret."""
+"""The number of searches after a removal: the remaining text may form a new secret."""
+
+
+PLACES = frozenset({"named", "option", "header", "login", "command", "table", "manifest", "random"})
+"""Kinds of secrets that only their place gives away; the others are services and formats."""
 
 
 class SecretSpan(NamedTuple):
@@ -49,7 +52,7 @@ class SecretSpan(NamedTuple):
 
 
 LEAST = 16
-"""No secret that is known by its looks is shorter."""
+"""The least characters of a secret that is recognised by its form."""
 
 _RUN = b"a" * LEAST
 _RUN_TABLE, _WIDE_TABLE = (
@@ -64,7 +67,7 @@ _PLAIN_RUN = re.compile(
 
 _JOINTS = dict.fromkeys(map(ord, "_-+/"))
 
-_CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|scrypt)\$", re.ASCII)
+_CRYPT = re.compile(r"\$(?:2[aby]|[15689y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|scrypt)\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
@@ -114,13 +117,13 @@ _word_parts = WordParts((*STEMS, *SETTING_STEMS, *FOREIGN_PARTS, *PLACE_PARTS))
 
 
 def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
-    """Where something stands that needs a closer look. Cheap signs come before dear ones. The text may be
-    a frame that was read as Latin-1.
+    """Return the places that need a full search. Cheap signs are checked before expensive ones. The text may
+    be a frame read as Latin-1.
     """
     low = lower(text) if frame is None else frame.lower().decode("latin-1")
     octets = text.encode(errors="replace") if frame is None else frame
     signs = signs_of(text)
-    if not (signs or has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low)):
+    if not signs and _is_prose_plain(low, octets):
         return
     parts = _word_parts.found(octets)
     stems = stems_of(low, signs, parts)
@@ -129,8 +132,7 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         yield from (hint.start for hint in named_hints(text, low, stems))
         if "-" in text:
             yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
-        if "secret" in stems:
-            yield from (kind.start() for kind in re.finditer("kind: secret", low))
+        yield from (block.start() for block in re.finditer("kind: secret|chpasswd:", low))
         lines = (
             text.replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "') if "\\n" in text else text
         )
@@ -148,11 +150,30 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
 
 
+_QUOTE = re.compile(rb'"(?<!\\")')
+"""A quote that ends a string of JSON, behind which a value may begin; the sign first, so that it is
+found quickly.
+"""
+
+
+def _is_prose_plain(low: str, octets: bytes) -> bool:
+    return not (has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low))
+
+
+def is_plain_prose(part: bytes) -> bool:
+    """Whether a part of a frame has words alone, none of them near a secret. Quotes of JSON are not prose."""
+    if _QUOTE.search(part) or signs_of(part.decode("latin-1")):
+        return False
+    return _is_prose_plain(part.lower().decode("latin-1"), part)
+
+
 _SMALL = bytes(range(256)).decode("latin-1").lower().encode("latin-1")
 
 
 def lower(text: str) -> str:
-    """In small letters, character for character: what would grow or become ASCII by it is left out."""
+    """Return a text in lower case, character for character: characters that would grow or become ASCII are
+    left out.
+    """
     if text.isascii():
         return text.lower()
     try:  # a frame, read as Latin-1: a table takes a fifth of the time
@@ -162,8 +183,8 @@ def lower(text: str) -> str:
 
 
 def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
-    """The secrets of a text, in order, none within another. In a file of settings any value behind a telling
-    name counts; in other texts it must not look like code.
+    """Return the secrets of a text in order, none inside another. In a settings file any value after a
+    telling name counts; in other texts it must not look like code.
     """
     low = lower(text)
     parts = _word_parts.found(text.encode(errors="replace"))
@@ -179,34 +200,46 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
         *(SecretSpan(*span, "command") for span in command_spans(text, low, parts, stems, signs)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, parts)),
         *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
-        *(SecretSpan(*span, "manifest") for span in (manifest_spans(text, low) if "secret" in stems else ())),
+        *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
         *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
     ]
-    return merge(spans)
+    found = merge(spans)
+    return merge([*found, *_again(text, found)]) if found else found
+
+
+def _again(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+    """Where what a name or a place gave away stands once more, without a name."""
+    values = {text[start:end]: kind for start, end, kind in spans if 8 <= end - start < 4 * LEAST}
+    for value, kind in values.items():
+        is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        if is_mixed and text.count(value) > 1 and not has_name_words(value):
+            yield from (SecretSpan(*again.span(), kind) for again in re.finditer(re.escape(value), text))
 
 
 def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
-    """The spans in order; those that overlap become one."""
+    """The spans in order; those that overlap become one, of the kind that says most."""
     merged: list[SecretSpan] = []
     for span in sorted(spans):
         if span.end <= span.start:
             continue
         if merged and span.start < merged[-1].end:
-            merged[-1] = merged[-1]._replace(end=max(span.end, merged[-1].end))
+            last = merged[-1]
+            kind = last.kind if span.kind in PLACES else span.kind
+            merged[-1] = SecretSpan(last.start, max(span.end, last.end), kind)
         else:
             merged.append(span)
     return merged
 
 
 def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
-    """The text with `[redacted]` in place of each secret; the same object if there is none."""
+    """Return the text with `[redacted]` in place of each secret; the same object if there is none."""
     if (len(text) < LEAST and text.isascii() and text.isalnum()) or not has_hint(text):
         return text
     return redact_suspect(text, in_settings=in_settings, keep_lines=keep_lines)
 
 
 def redact_suspect(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
-    """The same without asking first whether there is a hint."""
+    """Do the same without checking first for a sign."""
     for _ in range(ROUNDS):
         spans = find(text, in_settings=in_settings)
         if not spans:
@@ -232,7 +265,7 @@ def is_settings_file(name: str) -> bool:
 
 
 def redact_file(text: str, *, name: str) -> str:
-    """The text of a file with its secrets covered; every line keeps its number."""
+    """Return the text of a file with its secrets hidden; every line keeps its number."""
     return redact(text, in_settings=is_settings_file(name), keep_lines=True)
 
 
@@ -252,7 +285,7 @@ _PUTTY_KEY = re.compile(
 
 
 def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
-    """Secrets that are known by their shape alone."""
+    """Return secrets that are recognised by their shape alone."""
     if "key" in stems and ("-BEGIN " in text or " BEGIN " in text or "Private-Lines" in text):
         for pattern in (_KEY_BLOCK, _PUTTY_KEY):
             yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
@@ -272,7 +305,7 @@ def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) ->
 
 
 def suspect_runs(text: str) -> list[tuple[int, int]]:
-    """Where characters of which keys are made follow each other, but for names of several words."""
+    """Return runs of characters that keys are made of, except names of several words."""
     octets = text.encode("latin-1", "replace")
     mask = octets.translate(_RUN_TABLE)
     places = [match.start() for match in _CRYPT.finditer(text)] if "$" in text else []
@@ -292,12 +325,16 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
         start, end = wide.rfind(b" ", 0, place) + 1, wide.find(b" ", place) % (len(mask) + 1)
         if start and text[start - 1] == "\\":  # the letter of an escape is none of the run
             start += 5 if text[start] == "u" else text[start] in "bfnrt"
+        if text.startswith("}", start - 1, start):  # the name of a hash
+            start = max(text.rfind("{", max(0, start - 8), start), 0) or start
         runs.append((start, end))
     return runs
 
 
-_RANDOM = re.compile(r"(?:[\w-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
-_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])key)s?\b", re.ASCII)
+_RANDOM = re.compile(r"(?:[\w.-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
+_BESIDE = re.compile(
+    r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])(?<!public )key)s?\b", re.ASCII
+)
 _OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
@@ -314,7 +351,7 @@ def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[
             first = max(text.rfind("\n", 0, max(0, first - 2)) + 1, place - 56)
         own_name = _OWN_NAME.search(low, max(first, place - 40), place)
         is_key = (
-            own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= 28
+            own_name[1].endswith(("key", "login")) and "pub" not in own_name[1] and len(value) >= 28
             if own_name is not None
             else _BESIDE.search(low, first, place) is not None
         )
@@ -337,6 +374,6 @@ def _is_random(value: str) -> bool:
 
 
 def entropy(text: str) -> float:
-    """Bits a character, by how often each one occurs."""
+    """Return the bits per character, from the frequency of each."""
     size = len(text)
     return -sum(count / size * math.log2(count / size) for count in Counter(text).values())

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 
 BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
-"""Where a word begins, also behind a character that JSON writes as an escape with letters, such as `\n`."""
+"""The beginning of a word, also after a character that JSON escapes with letters, such as `\\n`."""
 
 
 class KnownShape:
-    """One row. Its pattern is compiled when a text first has its word: all of them together take longer than
-    most commands to start.
+    """One row. Its pattern is compiled when a text first has its word: compiling all takes longer than the
+    start of most commands.
     """
 
     __slots__ = ("_compiled", "kind", "pattern", "word")
@@ -27,7 +27,9 @@ class KnownShape:
         self._compiled: re.Pattern[str] | None = None
 
     def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Its places in a part of a text; the group `secret`, if the pattern has one, else all of it."""
+        """Return its places in a part of a text: the group `secret`, if the pattern has one, otherwise all of
+        it.
+        """
         if self._compiled is None:
             self._compiled = re.compile(self.pattern, re.ASCII)
         group = "secret" if self._compiled.groups else 0
@@ -244,7 +246,7 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("discord", "/api/webhooks/", r"\d{17,20}/(?P<secret>[A-Za-z0-9_-]{50,80})"),
     ("teams", ".webhook.office.com/", r"(?P<secret>webhookb2/[A-Za-z0-9@/-]{60,})"),
     ("mapbox", "sk.eyJ", _D + r"{20,}\.[A-Za-z0-9_-]{20,}"),
-    ("twitter", "AAAAAAAAAAAAAAAAAAAAA", "[A-Za-z0-9%]{50,}"),
+    ("twitter", "AAAAAAAAAAAAAAAAAAAAA", "(?![A-Za-z0-9%]{0,60}A{6})[A-Za-z0-9%]{50,}"),
     # standards
     ("jwt", "eyJ", rf"{_D}{{13,4000}}\.{_D}{{8,8000}}(?:\.{_D}{{0,8000}}){{0,3}}"),
     ("bcrypt", "$2", r"[aby]\$\d\d\$[./A-Za-z0-9]{53}"),
@@ -257,6 +259,7 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("crypt", "$pbkdf2", r"[\w-]{0,12}\$[\w=,]{3,40}\$[./A-Za-z0-9]{8,}\$[./A-Za-z0-9]{16,}"),
     ("crypt", "$scrypt$", r"[\w=,]{5,40}\$[./+A-Za-z0-9]{8,}\$[./+A-Za-z0-9]{16,}"),
     ("crypt", "pbkdf2_sha256$", r"\d+\$[./A-Za-z0-9]{8,}\$[./+A-Za-z0-9]{40,}=?"),
+    *(("crypt", f"${kind}$", r"[./A-Za-z0-9$-]{12,}") for kind in "89"),
     ("crypt", "{SSHA}", r"[./+A-Za-z0-9]{28,}={0,2}"),
     ("crypt", "{SHA}", r"[./+A-Za-z0-9]{27}="),
     ("crypt", "$y$", r"[./A-Za-z0-9]{2,10}\$[./A-Za-z0-9]{8,40}\$[./A-Za-z0-9]{43}"),
@@ -283,4 +286,4 @@ SHAPES: tuple[KnownShape, ...] = (
         for word in ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT")
     ),
 )
-"""Every row. Of most, the word is the prefix."""
+"""All rows. For most, the word is the prefix."""

@@ -18,7 +18,7 @@ _PROSE_STEMS = {
 """Words alone can be no secret but a password or a login, and neither verbs nor authors tell one."""
 STEMS = ("auth", "cookie", "cred", "key", "otp", "pass", "psk", "pw", "secret", "sig", "token")
 SETTING_STEMS = {"sessid": "sessid", "code": "code=", "pat": "_pat="}
-"""What telling names have in them, and what they have before a `=`."""
+"""Parts of telling names, and parts of names before a `=`."""
 
 _KINDS = bytes(
     ord(
@@ -46,9 +46,8 @@ _SHORTEST_KEY = 6
 
 
 def signs_of(text: str) -> str:
-    """Of what kinds the characters of a text are; nothing if it is words and numbers alone, as most prose is.
-    Such a text holds at most a password of letters, a phrase or a number: no other name but that of
-    a password leads there.
+    """Return the kinds of a text's characters; none if it has only words and numbers, like most prose. Such a
+    text contains at most a password of letters, a phrase or a number, after the name of a password.
     """
     signs = text.encode("latin-1", "replace").translate(_KINDS).decode("latin-1")
     if "\\" in signs:  # the letter of an escape is none of the word behind it
@@ -90,7 +89,7 @@ def has_prose_stem(low: str) -> bool:
 
 
 def stems_of(low: str, signs: str, parts: Set[str]) -> list[str]:
-    """The stems that a text with these parts of words has. Without one, it has no telling name."""
+    """Return the stems in a text with these parts of words. Without one, it has no telling name."""
     if not signs:
         return [stem for stem, word in _PROSE_STEMS.items() if stem in parts and word.search(low)]
     settings = SETTING_STEMS.items() if "=" in low else ()

@@ -1,5 +1,5 @@
-"""Says which telling parts the words of a text have. Each word is judged once and remembered: a text of
-ordinary words costs one look at each, however many parts there are to look for.
+"""Finds the telling parts in the words of a text. Each word is checked once and remembered: a text of
+ordinary words costs one check for each, for any number of parts.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ _LETTERS = bytes(
 """Small letters, and all that is not ASCII; anything else parts words."""
 MOST_WORDS = 1 << 14
 LONGEST_WORD = 32
-"""Longer ones are not remembered."""
+"""The most characters of a remembered word."""
 _NONE: frozenset[str] = frozenset()
 
 
 class WordParts:
-    """The parts that are looked for. `found(text)` are those of them that stand within a word of the text."""
+    """The parts to find. `found(text)` returns those inside a word of the text."""
 
     def __init__(self, parts: Iterable[str]) -> None:
         self._parts = {part.encode().translate(_LETTERS): part for part in parts}

@@ -27,7 +27,7 @@ class FileAppeared(Exception):
 
 
 def create(place: FilePlace, data: bytes, *, fsync: bool) -> None:
-    """Make a file that does not exist yet; `FileAppeared` if it does by now."""
+    """Create a file that does not exist yet; `FileAppeared` if it exists now."""
     # The system takes the user's mask off this mode; asking for the mask would change it for all threads.
     temporary = _write_temporary_file(place, data, mode=0o666, like=None, fsync=fsync)
     try:

@@ -34,7 +34,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     path: str
     kind: Literal["added", "modified", "removed"]
     diff: str | None = None
-    """Unified; None if it is binary, or too large to be shown."""
+    """A unified diff; None if the file is binary, or too large to show."""
     binary: bool = False
     lines_added: int = 0
     lines_removed: int = 0
@@ -49,15 +49,15 @@ class ContentSource(Protocol):
 
 
 class PathDifference(NamedTuple):
-    """A difference, and where it was found."""
+    """A difference and its path."""
 
     source: ContentSource
     path: str
-    """Relative to the source's root."""
+    """The path relative to the source's root."""
     before: SnapshotEntry | None
     after: SnapshotEntry | None
     is_past: bool = False
-    """Whether the content after it is kept too, and need not be what is on disk."""
+    """Whether the later content is also stored, and may differ from the disk."""
 
     @property
     def full_path(self) -> str:
@@ -65,7 +65,7 @@ class PathDifference(NamedTuple):
 
 
 class RevertRefused(LocalMistake):
-    """A file was not put back, and why."""
+    """A file was not reverted; the text gives the reason."""
 
 
 class TurnChangeSet:
@@ -81,11 +81,11 @@ class TurnChangeSet:
 
     @property
     def diff(self) -> str:
-        """All that can be shown, as one patch."""
+        """Return all changes that can be shown, as one patch."""
         return "".join(change.diff or "" for change in self.files)
 
     async def revert(self, path: str) -> None:
-        """Put one file back. `RevertRefused` if that would lose somebody's work, or cannot be done."""
+        """Revert one file. `RevertRefused` if that would lose other work, or is impossible."""
         change = self._changes.get(path)
         if change is None:
             raise RevertRefused(f"{path!r} is not among the changes, or was put back already")
@@ -93,7 +93,7 @@ class TurnChangeSet:
         del self._changes[path]
 
     async def revert_hunks(self, path: str, hunks: Collection[int]) -> None:
-        """Undo some hunks of a file's diff, by their places in it, and leave the others."""
+        """Revert some hunks of a file's diff, by their positions, and keep the others."""
         change = self._changes.get(path)
         if change is None or change.before is None or change.after is None:
             raise RevertRefused(f"{path!r} is not among the changed files, or is there only before or after")
@@ -102,7 +102,7 @@ class TurnChangeSet:
 
 
 def describe_change(difference: PathDifference, *, room: int) -> FileChange:
-    """A difference as people see it."""
+    """Describe a difference for people."""
     before, after = difference.before, difference.after
     kind: Literal["added", "modified", "removed"] = (
         "added" if before is None else "removed" if after is None else "modified"
@@ -207,7 +207,7 @@ def _remove_empty_folders(root: str, path: str) -> None:
 
 
 def in_revert_order(files: Iterable[FileChange]) -> list[FileChange]:
-    """Put added files first: a folder of theirs may be in the place of another file."""
+    """Put added files first: their folder may have replaced another file."""
     return sorted(files, key=lambda change: change.kind != "added")
 
 
@@ -243,13 +243,13 @@ _TEMPORARY = (".dragoman-", ".tmp")
 
 
 def is_temporary(path: str) -> bool:
-    """Whether a file is the leftover of a process that was killed while it put something back."""
+    """Whether a file was left behind by a process that was killed during a revert."""
     name = os.path.basename(path)
     return name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1])
 
 
 def put_entry(name: str, folder: int, before: SnapshotEntry | None, content: bytes) -> None:
-    """Have in an open folder what was there before, in one step; with None, nothing."""
+    """Restore an entry in an open folder in one step; None removes it."""
     if before is None:
         os.unlink(name, dir_fd=folder)
         return

@@ -24,7 +24,7 @@ from dragoman_local.workspace.refusals import FORBIDDEN, INVALID_PARAMS, NOT_FOU
 SHELL = "/bin/sh"
 
 MOST_BYTES = 128 * 1024
-"""One argument may not be longer on Linux, nor a line."""
+"""The most bytes of an argument or a line on Linux."""
 
 MOST_WORDS = 10_000
 
@@ -35,22 +35,22 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 class PlannedCommand(Struct, frozen=True, kw_only=True):
-    """The command to start, as a guard sees it."""
+    """The command to start, for a guard."""
 
     words: tuple[str, ...]
-    """The program as it was asked for, and its arguments."""
+    """The program as requested, and its arguments."""
     program: str
     """The file that will be executed."""
     shell_line: str | None = None
-    """The line, if it is one that a shell will take apart."""
+    """The line, if a shell will parse it."""
     cwd: str
-    """Where it really is, links resolved."""
+    """The real start folder, with links resolved."""
     env_names: tuple[str, ...] = ()
     """Variables that the agent sets."""
     assignments: tuple[str, ...] = ()
-    """The same with their values, `NAME=value`: for whoever is asked."""
+    """The same with their values, `NAME=value`: for people who are asked."""
     wall: str = ""
-    """The profile of the sandbox that it runs behind, or `no sandbox` and why."""
+    """The profile of its sandbox, or `no sandbox` with the reason."""
 
 
 def plan_command(
@@ -63,7 +63,7 @@ def plan_command(
     shell_lines: bool,
     wall: str = "",
 ) -> PlannedCommand:
-    """Plan a command; raises an `ErrorAnswer` if nothing can be started."""
+    """Plan a command; raises an `ErrorAnswer` if it can't be started."""
     _check([command, *args])
     line: str | None = None
     words = [command, *args]
@@ -90,8 +90,8 @@ def plan_command(
 
 
 def find_program(name: str, *, cwd: str, env: Mapping[str, str]) -> str | None:
-    """The file of a program name. Relative entries of PATH are skipped: with one of them, a folder that the
-    agent writes to would decide what `ls` is.
+    """Return the file of a program name. Relative entries of PATH are skipped: otherwise a folder that the
+    agent can write to would decide what `ls` is.
     """
     if os.path.dirname(name):
         path = os.path.join(cwd, name)
@@ -101,12 +101,12 @@ def find_program(name: str, *, cwd: str, env: Mapping[str, str]) -> str | None:
 
 
 def needs_splitting(line: str) -> bool:
-    """Whether this could be more than the name of a program."""
+    """Whether this may be more than the name of a program."""
     return any(character.isspace() for character in line.strip()) or needs_shell(line)
 
 
 def needs_shell(line: str) -> bool:
-    """Whether a line needs a shell to run it. If in doubt, it does."""
+    """Whether a line needs a shell. If in doubt, it does."""
     quote = ""
     at_start, is_escaped = True, False
     if _ASSIGNMENT.match(line.lstrip()):

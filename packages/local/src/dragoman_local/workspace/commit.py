@@ -1,5 +1,5 @@
-"""Makes the commit that a preview showed, like `git commit` in a terminal: with the repository's own
-settings, filters and hooks, and as the user whom git is configured for.
+"""Makes the previewed commit like `git commit` in a terminal: with the repository's own settings, filters and
+hooks, and git's configured user.
 
 The repository's index is locked meanwhile, in git's own way, so that no other git command of anybody moves
 HEAD or stages something in between. Git works on a copy of the index with the chosen files in it, which takes
@@ -33,7 +33,7 @@ from dragoman_local.workspace.refusals import INVALID_PARAMS, refusal
 from dragoman_local.workspace.terminal import TerminalProcess
 
 HOOK_SECONDS: Final = 300.0
-"""Hooks that run tests take minutes; one that waits for a person would wait for ever."""
+"""The seconds for hooks. Tests take minutes; a hook that waits for a person would wait for ever."""
 
 MESSAGE_BYTES: Final = 64 * 1024
 OUTPUT_BYTES: Final = 16 * 1024
@@ -60,14 +60,14 @@ _TIMED_OUT: Final = -1
 
 
 class CommitResult(Struct, frozen=True, kw_only=True):
-    """A commit that was made."""
+    """The result of a commit."""
 
     commit: str
     short: str
     branch: str
     subject: str
     output: str
-    """What git and the hooks printed."""
+    """The output of git and the hooks."""
     paths: tuple[str, ...]
     """The chosen files, by their paths in the folder."""
 
@@ -81,7 +81,7 @@ async def make_commit(
     environment: Mapping[str, str] | None = None,
     seconds: float = HOOK_SECONDS,
 ) -> CommitResult:
-    """Commit these files of a folder, if they and HEAD are what `identity` says.
+    """Commit these files of a folder, if they and HEAD still match `identity`.
 
     Raises an answer that says what is in the way. Cancelled, it ends git and the hooks; the commit is there
     or it is not, and the index fits.

@@ -18,10 +18,10 @@ from msgspec import Struct
 from dragoman.text.sanitize import sanitize_line
 
 LONGEST = 72
-"""Characters of a subject, as most tools show them."""
+"""The most characters of a subject, as most tools show them."""
 
 FEWEST = 3
-"""Subjects that a form is recognised from."""
+"""The least subjects for recognising a form."""
 
 SHARE = 0.6
 """The part of the subjects that must have a form."""
@@ -58,7 +58,7 @@ class NamedChange(Struct, frozen=True, kw_only=True):
 def propose_message(
     files: Sequence[NamedChange], *, prompt: str = "", title: str = "", subjects: Sequence[str] = ()
 ) -> str:
-    """A subject. `subjects` are those of the last commits, the latest first."""
+    """Return a subject. `subjects` are those of the last commits, the latest first."""
     summary = _summary(prompt) or _summary(title) or _describe_files(files)
     prefix = _typed_prefix(files, summary, subjects) or _area_prefix(files, subjects)
     is_small = _begin_small(subjects, has_prefix=bool(prefix))

@@ -30,27 +30,25 @@ from dragoman_local.workspace.folder_snapshot import find_repository
 from dragoman_local.workspace.refusals import INVALID_PARAMS, refusal
 
 REFUSED: Final = -32600
-"""The code of an answer that says why nothing can be committed now; JSON-RPC's for a request that does not
-fit.
-"""
+"""The error code if no commit is possible now: JSON-RPC's code for an invalid request."""
 
 SECONDS: Final = 20.0
-"""One git command may take so long here."""
+"""The most seconds of one git command here."""
 
 MOST_FILES: Final = 1000
-"""Files that are offered; a folder with more of them is for a terminal."""
+"""The most files to offer; a folder with more of them is for a terminal."""
 
 DIFF_BYTES: Final = 512 * 1024
-"""Bytes of the difference that are shown."""
+"""The most bytes of the difference to show."""
 
 COMPARED_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of chosen files above which no difference is made."""
+"""The most bytes of chosen files for which a difference is computed."""
 
 SUBJECTS: Final = 40
-"""Commits that say how messages are worded here."""
+"""The commits to read for the style of messages."""
 
 HOOKS: Final = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
-"""What git runs for a commit."""
+"""The hooks that git runs for a commit."""
 
 _UNDER_WAY: Final = {
     "MERGE_HEAD": "a merge",
@@ -74,24 +72,24 @@ class CommitFile(Struct, frozen=True, kw_only=True):
     """`added`, `modified` or `removed`."""
     is_chosen: bool
     lines_added: int | None = None
-    """None if it was not chosen, or is not text."""
+    """None if the file was not chosen, or is not text."""
     lines_removed: int | None = None
 
 
 class CommitHook(Struct, frozen=True, kw_only=True):
-    """A program of the repository's that git runs for a commit."""
+    """A program of the repository that git runs for a commit."""
 
     name: str
     path: str
     modified: float
-    """When it was changed last, in seconds since 1970."""
+    """The time of its last change, in seconds since 1970."""
 
 
 class CommitPreview(Struct, frozen=True, kw_only=True):
     """The files and author of a commit, and its side effects."""
 
     top: str
-    """Where the repository's files begin."""
+    """The root folder of the repository's files."""
     head: str
     """The last commit; empty before the first."""
     branch: str
@@ -100,7 +98,7 @@ class CommitPreview(Struct, frozen=True, kw_only=True):
     files: tuple[CommitFile, ...]
     hooks: tuple[CommitHook, ...]
     subjects: tuple[str, ...]
-    """Of the last commits, the latest first."""
+    """The subjects of the last commits, the latest first."""
     diff: str
     is_diff_cut: bool
     identity: str
@@ -109,7 +107,7 @@ class CommitPreview(Struct, frozen=True, kw_only=True):
 
 
 class RepositoryView:
-    """A repository that is ready for a commit, seen from a folder in it. Made by `open_repository`."""
+    """A repository that is ready for a commit, from a folder in it. Made by `open_repository`."""
 
     def __init__(self, folder: str, places: GitPlaces, scratch: Path) -> None:
         self.folder = folder
@@ -136,21 +134,21 @@ class RepositoryView:
             shutil.copyfile(index_part, self._own / index_part.name)
 
     def read_head(self) -> str:
-        """The commit that HEAD names now; empty before the first."""
+        """Return the commit of HEAD; empty before the first."""
         return self._ask_line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
     def parent_of(self, commit: str) -> str:
-        """Its first parent; empty if it has none."""
+        """Return its first parent; empty if it has none."""
         return self._ask_line("rev-parse", "--verify", "--quiet", f"{commit}^")
 
     def short_name(self, commit: str) -> str:
-        """As few of its digits as name it here."""
+        """Return the shortest form that is unique here."""
         return self._ask_line("rev-parse", "--short", commit)
 
     # What stands in the way.
 
     def check_ready(self) -> None:
-        """Raise the answer that says why no commit can be made here now, and what to do."""
+        """Raise the error with the reason why no commit is possible here now, and the next step."""
         for name, operation in _UNDER_WAY.items():
             if (self.git_dir / name).exists():
                 raise refusal(
@@ -175,7 +173,7 @@ class RepositoryView:
         return read_names(self._run(*words, self.base, "--", cwd=self.places.top))
 
     def author(self) -> str:
-        """The author of the commit, as `Name <address>`. Git never makes one up."""
+        """The author of the commit, as `Name <address>`. Git never invents one."""
         try:
             words = ("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
             line = os.fsdecode(self._ask(*words)).strip()
@@ -196,7 +194,9 @@ class RepositoryView:
     # What would be committed.
 
     def changed_files(self) -> dict[str, str]:
-        """Files that differ from the index, by path in the folder: `added`, `modified` or `removed`."""
+        """Return files that differ from the index, by path in the folder: `added`,
+        `modified` or `removed`.
+        """
         self._reset()
         self._run("update-index", "-q", "--refresh", may_be=(0, 1))
         words = ("diff-files", "--name-status", "-z", "--no-renames", "--ignore-submodules=all")
@@ -209,18 +209,20 @@ class RepositoryView:
         return dict(sorted((path, kind) for path, kind in files.items() if _is_text(path)))
 
     def tree(self, paths: Collection[str]) -> str:
-        """The tree of the last commit with these files as they are on disk; it stays in our own folder."""
+        """Return the tree of the last commit with these files from the disk; it stays in our own folder."""
         self._reset()
         feed = b"".join(os.fsencode(path) + b"\0" for path in sorted(paths))
         self._run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", feed=feed)
         return self._run("write-tree", "--missing-ok").decode().strip()
 
     def identity(self, paths: Collection[str]) -> str:
-        """An identifier of a preview of these files; empty if there are none."""
+        """Return an id of a preview of these files; empty if there are none."""
         return f"{self.head or 0}-{self.tree(paths)}" if paths else ""
 
     def line_counts(self) -> dict[str, tuple[int | None, int | None]]:
-        """Lines added and removed by the files of the last `tree`, by path; None for what is not text."""
+        """Return the added and removed lines of the files of the last `tree`, by path; None for files that
+        are not text.
+        """
         counts: dict[str, tuple[int | None, int | None]] = {}
         for row in read_names(self._diff("--numstat", "-z")):
             plus, minus, path = row.split("\t", 2)
@@ -229,7 +231,7 @@ class RepositoryView:
         return counts
 
     def diff(self) -> tuple[str, bool]:
-        """The difference that the last `tree` makes, and whether it is cut."""
+        """Return the difference of the last `tree`, and whether it is cut."""
         text = self._diff("-p")
         return sanitize(text[:DIFF_BYTES].decode("utf-8", "replace")), len(text) > DIFF_BYTES
 
@@ -238,7 +240,7 @@ class RepositoryView:
         return self._run("diff-index", "--cached", *options, "--relative", *words, self.base, "--", ".")
 
     def subjects(self, commit: str = "") -> list[str]:
-        """Of the last commits up to this one, or to HEAD; merges left out."""
+        """Return the subjects of the last commits up to this one, or to HEAD, without merges."""
         if not (commit or self.head):
             return []
         words = ("rev-list", "--no-merges", f"--max-count={SUBJECTS}", "--format=%s", commit or self.head)
@@ -246,7 +248,7 @@ class RepositoryView:
         return [sanitize_line(line) for line in lines[1::2] if line]
 
     def hooks(self) -> list[CommitHook]:
-        """The programs that git runs for a commit here."""
+        """Return the programs that git runs for a commit here."""
         # The last value is ours, which keeps git from running any.
         folders = read_names(self._ask("config", "-z", "--type=path", "--get-all", "core.hooksPath"))[:-1]
         default = self.places.exclude.parent.parent / "hooks"
@@ -298,7 +300,7 @@ class RepositoryView:
 
 @contextmanager
 def open_repository(folder: str) -> Iterator[RepositoryView]:
-    """The repository around a folder, for as long as the block lasts. Raises an answer if there is none."""
+    """Yield the repository around a folder for the length of the block. Raises an error if there is none."""
     root = os.path.realpath(folder)
     with tempfile.TemporaryDirectory(prefix="dragoman-commit-", ignore_cleanup_errors=True) as scratch:
         try:
@@ -325,7 +327,7 @@ def _find(root: str) -> GitPlaces:
 
 
 def repository_top(folder: str) -> str:
-    """Where the files of the repository around a folder begin; raises an answer if there is none."""
+    """Return the root of the repository around a folder; raises an error if there is none."""
     with open_repository(folder) as view:
         return view.places.top
 
@@ -356,7 +358,7 @@ def preview_commit(
 
 
 def check_paths(changed_files: Collection[str], paths: Collection[str]) -> set[str]:
-    """The paths, if each is one of those that differ."""
+    """Return the paths, if each of them differs."""
     strange = sorted(set(paths) - set(changed_files))
     if strange:
         raise refusal(

@@ -1,4 +1,4 @@
-"""Makes unified diffs from bytes, as people and `patch` read them.
+"""Makes unified diffs from bytes, for people and `patch`.
 
 Bounded: texts that differ in very many lines are shown as replaced. A name that could be mistaken for
 something else is quoted, so that no file name can make up lines of a diff. Bytes that are not UTF-8 are shown
@@ -16,7 +16,7 @@ from dragoman_local.workspace.text import lines_of
 CONTEXT = 3
 
 MOST_EDITS = 500
-"""Lines that may differ before a text is shown as replaced; the work grows with the square."""
+"""The most different lines before a text is shown as replaced; the work grows with the square."""
 
 _LOOKED_AT = 8192
 """Bytes in which NUL makes a file binary, as many as git looks at."""
@@ -26,7 +26,7 @@ class Diff(NamedTuple):
     """The changes of one file."""
 
     text: str | None
-    """None of what is not text."""
+    """None if the file is not text."""
     added_lines: int = 0
     removed_lines: int = 0
     is_binary: bool = False
@@ -42,7 +42,7 @@ class _LineEdit(NamedTuple):
 
 
 def unified_diff(name: str, before: bytes | None, after: bytes | None) -> Diff:
-    """The diff from one content to another; None means that the file does not exist."""
+    """Return the diff between two contents; None means that the file does not exist."""
     if _is_binary(before) or _is_binary(after):
         return Diff(None, is_binary=True)
     old, new = _lines(before), _lines(after)
@@ -60,7 +60,7 @@ def unified_diff(name: str, before: bytes | None, after: bytes | None) -> Diff:
 
 
 def without_hunks(before: bytes, after: bytes, hunks: Collection[int]) -> bytes:
-    """The later content with these hunks undone, by their places in the diff from the one to the other."""
+    """Return the later content with these hunks reverted, by their positions in the diff."""
     old = lines_of(before.decode("utf-8", "surrogateescape"))  # what is written back must be exact
     new = lines_of(after.decode("utf-8", "surrogateescape"))
     result_lines: list[str] = []
@@ -74,7 +74,7 @@ def without_hunks(before: bytes, after: bytes, hunks: Collection[int]) -> bytes:
 
 
 def quote_name(name: str) -> str:
-    """A name as git writes it: in quotes if a part could be misread."""
+    """Return a name as git writes it: in quotes if a part could be misread."""
     if name.isprintable() and not set(name) & {'"', "\\"}:
         return name
     inner = "".join(

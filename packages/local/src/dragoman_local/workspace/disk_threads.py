@@ -16,10 +16,10 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 HELD: Final = 4
-"""Of one folder. More make no disk faster."""
+"""The most threads of one folder. More do not make a disk faster."""
 
 THREADS: Final = 256
-"""Of a program with many sessions. 64 folders must hang until somebody else waits for them."""
+"""The most threads of a program with many sessions. Only if 64 folders hang must other work wait for them."""
 
 Result = TypeVar("Result")
 
@@ -29,15 +29,15 @@ _gates: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, as
 
 
 def allow_many_threads() -> None:
-    """Give the running event loop `THREADS`; each is made when it is needed first."""
+    """Give the running event loop `THREADS`; each is created when it is first needed."""
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "dragoman"))
 
 
 async def in_disk_thread(
     folder: str, work: Callable[..., Result], /, *arguments: Any, **options: Any
 ) -> Result:
-    """As `asyncio.to_thread`, for work below this folder. It counts until it ends, also when nobody waits for
-    it any more.
+    """Like `asyncio.to_thread`, for work below this folder. It counts until its end, even
+    without a waiter.
     """
     gates = _gates.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
     gate = gates.get(folder)

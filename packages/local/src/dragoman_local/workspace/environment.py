@@ -23,16 +23,16 @@ INHERITED = (
     *("VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "NVM_DIR", "JAVA_HOME", "GOPATH", "GOROOT"),
     *("CARGO_HOME", "RUSTUP_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
-"""Where programs are and what they speak. Nothing here opens a door."""
+"""Variables with places of programs and languages, which give no access to anything."""
 
 FIXED = {"TERM": "dumb"}
-"""There is no terminal behind the output: colours and cursors would only be noise in it."""
+"""Variables for an output without a terminal: colours and cursor movements would only be noise."""
 
 HIJACKING = (
     *("LD_*", "DYLD_*", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_FUNC_*", "IFS", "PS4"),
     *("PYTHONSTARTUP", "PYTHONHOME", "PERL5OPT", "RUBYOPT", "GCONV_PATH", MARK),
 )
-"""With these a harmless command runs something else, and whoever approved the command has not approved it."""
+"""Variables with which a harmless command runs other code than the approved one."""
 
 _SECRET = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|PRIVATE|SESSION|DSN|CONNECTION_STRING", re.IGNORECASE
@@ -48,9 +48,8 @@ def command_environment(
     allow: Iterable[str] = (),
     refuse: Iterable[str] = HIJACKING,
 ) -> dict[str, str]:
-    """The variables that a command gets. `allow` are further patterns for the parent's variables; a refused
-    name among `variables` is an error, because leaving it out in silence would run something else than was
-    asked for.
+    """Return the variables of a command. `allow` are further patterns for the parent's variables; a refused
+    name among `variables` is an error, because omitting it silently would run something else than requested.
     """
     env = {name: value for name, value in parent.items() if is_inherited(name, allow=allow)}
     env |= FIXED

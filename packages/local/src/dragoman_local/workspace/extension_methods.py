@@ -19,7 +19,7 @@ from dragoman_local.workspace.lent_files import LentFiles
 from dragoman_local.workspace.refusals import bad_path
 
 Sessions: TypeAlias = Callable[[str, object], LentFiles]
-"""Gives the files of a session, by its id and the agent that asks."""
+"""Returns the files of a session, by its id and the agent that asks."""
 
 Handler: TypeAlias = Callable[[Any, object], Awaitable[dict[str, Any]]]
 

@@ -26,7 +26,7 @@ class TextRead(NamedTuple):
     text: str
     version: Version
     whole: str | None
-    """All of the text, if it was asked for and is not too large."""
+    """The whole text, if it was requested and is not too large."""
 
 
 class RangeRead(NamedTuple):
@@ -44,13 +44,13 @@ class FileContents(NamedTuple):
     status: os.stat_result
     encoding: Encoding
     text: str | None
-    """None if it is not text, or too large to be of use."""
+    """None if it is not text, or too large."""
 
 
 def read_text(
     fd: int, settings: FileSettings, *, first: int = 1, limit: int | None = None, keep_whole: bool = False
 ) -> TextRead:
-    """Lines from `first` on, counted from 1, at most `limit`."""
+    """Return lines from `first` on, counted from 1, at most `limit`."""
     try:
         return _read_as(None, fd, settings, first=first, limit=limit, keep_whole=keep_whole)
     except ErrorAnswer as error:
@@ -92,7 +92,7 @@ def _read_as(
 
 
 def read_range(fd: int, settings: FileSettings, *, offset: int, limit: int) -> RangeRead:
-    """Bytes from `offset` on, at most `limit`."""
+    """Return bytes from `offset` on, at most `limit`."""
     watch = _FilePass(fd, settings)
     if not watch.hashes:
         return RangeRead(os.pread(fd, limit, offset), watch.version(), watch.status.st_size)
@@ -105,7 +105,7 @@ def read_range(fd: int, settings: FileSettings, *, offset: int, limit: int) -> R
 
 
 def read_contents(fd: int, settings: FileSettings) -> FileContents:
-    """Everything that a write has to know about the file it replaces."""
+    """Return everything that a write must know about the file it replaces."""
     watch = _FilePass(fd, settings)
     if not watch.hashes:
         head = encoding_of(os.pread(fd, 4, 0))

@@ -1,4 +1,4 @@
-"""Metadata of the files that a snapshot does not keep: it shows that a file changed, not how.
+"""Metadata of files that a snapshot does not keep: they show that a file changed, not how.
 
 A snapshot leaves out what git ignores, repositories of their own, folders of tools and `.git` itself. Whoever
 has to be sure that nothing was changed cannot leave them out. Blocks; no link is followed.
@@ -19,7 +19,7 @@ _GIT_WORK: Final = frozenset({"objects", "logs", "index", "COMMIT_EDITMSG", "ORI
 
 
 class FileRecord(NamedTuple):
-    """The metadata by which a change of a file is noticed."""
+    """The metadata that reveal a change of a file."""
 
     inode: int
     size: int
@@ -29,11 +29,11 @@ class FileRecord(NamedTuple):
 
 
 class RecordsIncomplete(Exception):
-    """There are more files than can be looked at."""
+    """There are more files than the limit."""
 
 
 def take_records(roots: Sequence[str], *, is_kept: Callable[[str], bool]) -> dict[str, FileRecord]:
-    """The record of each file, by its path; of those that a snapshot keeps, the mode alone."""
+    """Return the record of each file, by its path; of files in a snapshot, only the mode."""
     records: dict[str, FileRecord] = {}
     end = time.monotonic() + SECONDS
     for path, status in _files([*roots, *_shared_git_folders(roots)]):
@@ -52,7 +52,7 @@ def take_records(roots: Sequence[str], *, is_kept: Callable[[str], bool]) -> dic
 
 
 def touched_paths(before: dict[str, FileRecord], after: dict[str, FileRecord]) -> list[str]:
-    """The files that are new, deleted or changed."""
+    """Return the files that are new, deleted or changed."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 

@@ -40,7 +40,7 @@ _TRIES = 20
 
 
 class FileText(NamedTuple):
-    """Some lines of a file, and the version that they are from."""
+    """Some lines of a file, and their version."""
 
     text: str
     version: Version
@@ -61,15 +61,13 @@ class FileDraft(NamedTuple):
 
     text: str
     accepted_version: Version | None = None
-    """The version that may be written over, although the agent does not know it."""
+    """The version that may be overwritten, although the agent does not know it."""
     known_as: str | None = None
-    """What the agent will take for the file's text, if not this: a merged text is not its own."""
+    """The text that the agent will take for the file's, if different: it does not know a merged text."""
 
 
 class SessionFiles:
-    """The files that a session may use. `writing` is held by whoever writes; sessions that share files share
-    it.
-    """
+    """The files that a session may use. A writer holds `writing`; sessions that share files share it."""
 
     def __init__(
         self, roots: Roots, settings: FileSettings, *, known_versions: KnownVersions, writing: threading.Lock
@@ -80,7 +78,7 @@ class SessionFiles:
         self._writing = writing
 
     def locate(self, path: str, *, may_be_folder: bool = False) -> str:
-        """Where a file is, or would be, links resolved."""
+        """Return the place of a file, even if it does not exist, with links resolved."""
         return self.roots.locate(path, may_be_folder=may_be_folder)
 
     def read(self, path: str, *, first: int = 1, limit: int | None = None, at: str | None = None) -> FileText:
@@ -107,7 +105,7 @@ class SessionFiles:
         if_version: Version | None = None,
         at: str | None = None,
     ) -> RangeRead:
-        """Bytes. With `if_version`, only if the file still has it, so that pages fit together."""
+        """Return bytes. With `if_version`, only if the file still has it, so that pages fit together."""
         most = self.settings.read_bytes
         with self._open_file(path, at) as (place, fd):
             byte_count = most if limit is None else min(limit, most)
@@ -138,11 +136,11 @@ class SessionFiles:
         return FileStatus(exists=True, size=status.st_size, modified_at=status.st_mtime)
 
     def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> SearchMatches:
-        """Files whose paths match; see `search`."""
+        """Return files with matching paths; see `search`."""
         return search(self.roots, self.settings, pattern, hidden=hidden, limit=limit)
 
     def write(self, path: str, draft: FileDraft, *, at: str | None = None) -> WriteResult | WriteClash:
-        """Write a file, or report the obstacle."""
+        """Write a file, or return the obstacle."""
         if len(draft.text) > self.settings.write_bytes:  # in bytes it is no shorter
             raise _too_long()
         with self._writing:

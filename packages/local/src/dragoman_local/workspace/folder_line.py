@@ -22,19 +22,19 @@ class FolderLine(Struct, frozen=True, kw_only=True):
     looks: Sequence[Look]
     turns: Sequence[Turn]
     roots: Mapping[int, str]
-    """By turn, the folder in which it ran."""
+    """The folder of each turn."""
     parts: Sequence[tuple[str, int, int]]
-    """Folders with the first and the last look that is theirs."""
+    """Folders with their own first and last snapshot."""
     beginnings: Mapping[int, Mapping[str, Change]] = {}
-    """By the first look at a fork, what is otherwise there."""
+    """The further contents at the first snapshot of a fork."""
 
     def changes_at(self, look: int) -> Mapping[str, Change]:
-        """What a look found to be different, by path."""
+        """Return the differences that a snapshot found, by path."""
         found = self.beginnings.get(look)
         return self.store.changes_at(look) if found is None else found
 
     def changes_of(self, path: str) -> Mapping[int, Change]:
-        """What looks found of one file, by look."""
+        """Return the differences of one file, by snapshot."""
         found = {look: changes[path] for look, changes in self.beginnings.items() if path in changes}
         for root, first, last in self.parts:
             found |= {
@@ -46,7 +46,7 @@ class FolderLine(Struct, frozen=True, kw_only=True):
 
 
 def folder_line(store: TreeStore, root: str, *, since: int = 0) -> FolderLine:
-    """What the store has of a folder, from a look on, and of those that it was made of."""
+    """Return the history of a folder in the store, from a snapshot on, and of its sources."""
     fork = store.fork_of(root)
     if fork is not None and since < fork.first:
         since = 0

@@ -69,7 +69,7 @@ GIT_FOLDER = frozenset({".git"})
 
 
 def find_repository(root: str, seconds: float) -> GitPlaces:
-    """The work tree that a folder is in; `GitFailed` if there is none."""
+    """Return the work tree of a folder; `GitFailed` if there is none."""
     # Nearly all that git would say to most folders, without a process. Where variables name the repository,
     # it is asked.
     names = root.split(os.sep)
@@ -91,7 +91,7 @@ def is_secret_name(path: str) -> bool:
 
 
 class PlainFolder:
-    """One root."""
+    """One root folder."""
 
     def __init__(
         self,
@@ -133,8 +133,8 @@ class PlainFolder:
         self._private.close()
 
     def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture:
-        """The present state of the folder; with `keep`, its contents are kept. What may have changed since
-        `start` is told apart: it is no longer what was there before.
+        """Return the current state of the folder; with `keep`, its contents are stored. Files that may have
+        changed since `start` are listed separately: their earlier content is unknown.
         """
         if start is not None:
             start.is_heeded = True
@@ -192,7 +192,7 @@ class PlainFolder:
             capture.notes += _list_in_note(self.root, what, sorted(names))
 
     def content(self, entry: SnapshotEntry) -> bytes:
-        """The stored content with this digest; FileNotFoundError if nothing was."""
+        """Return the stored content with this digest; FileNotFoundError if there is none."""
         try:
             return self._private.content(entry.digest)
         except FileNotFoundError:

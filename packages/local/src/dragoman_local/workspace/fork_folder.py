@@ -35,22 +35,22 @@ class ForkPlan(Struct, frozen=True, kw_only=True):
     """The copy to be made."""
 
     root: str
-    """The folder that is forked."""
+    """The source folder."""
     look: int
     place: str
     """Where the new work tree, or the copy, will be."""
     folder: str
-    """What stands for the root there: the root may be a folder within its work tree."""
+    """The folder in place of the root: the root may be inside its work tree."""
     branch: str = ""
     """Empty outside git."""
     base: str = ""
     """The commit on which the branch begins."""
     entries: Mapping[str, SnapshotEntry]
-    """By path in `place`, what is written from the store."""
+    """By path in `place`, the files from the store."""
     tracked: Mapping[str, tuple[Kind, str]]
-    """By path in `place`, what is written from the commit: its kind and its object."""
+    """By path in `place`, the files from the commit: kind and object."""
     left: Sequence[str] = ()
-    """Files that were there and will not be: secret, ignored or too large to be kept."""
+    """Files that will be missing: secret, ignored or too large to be stored."""
 
     @property
     def file_count(self) -> int:
@@ -58,13 +58,13 @@ class ForkPlan(Struct, frozen=True, kw_only=True):
 
 
 def fork_name(session: str, turn: int) -> str:
-    """The name of a fork as a session was after a turn."""
+    """Return the name of a fork of a session after a turn."""
     return re.sub(r"[^A-Za-z0-9]+", "-", f"fork-{session[:8]}-{turn}")
 
 
 def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = None, name: str) -> ForkPlan:
-    """The plan of a fork; changes nothing. `name` is for the branch, and for the place if none is given.
-    Raises `LocalMistake` where a fork cannot be made.
+    """Return the plan of a fork without changes. `name` is for the branch, and for the place if none is
+    given. Raises `LocalMistake` if a fork is impossible.
     """
     top = base = ""
     if any(os.path.lexists(folder / ".git") for folder in (Path(root), *Path(root).parents)):
@@ -108,7 +108,7 @@ def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = Non
 
 
 async def fork_folder(store: TreeStore, plan: ForkPlan) -> None:
-    """Make the copy, and remember who wrote its lines. Raises `LocalMistake`."""
+    """Make the copy, and store who wrote its lines. Raises `LocalMistake`."""
     await asyncio.to_thread(make_fork, store, plan)
     async with await take_snapshot([plan.folder], store=store) as snapshot:
         await snapshot.record(None, "now")
@@ -182,7 +182,7 @@ def _write(place: str, path: str, entry: SnapshotEntry, content: bytes) -> None:
 
 
 def remove_fork(plan: ForkPlan) -> None:
-    """Take away a copy that nobody has worked in, with its branch."""
+    """Remove an unused copy, with its branch."""
     shutil.rmtree(plan.place, ignore_errors=True)
     if plan.branch:
         forget = ("update-ref", "-d", f"refs/heads/{plan.branch}", plan.base)  # if it is as we made it

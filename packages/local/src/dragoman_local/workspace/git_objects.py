@@ -15,10 +15,10 @@ from dragoman.system.git_process import GitFailed, git_program, run_git
 from dragoman_local.workspace.snapshot_entries import Kind
 
 GIT_SECONDS = 60.0
-"""How long one command of git may take."""
+"""The most seconds of one git command."""
 
 BATCH = 200
-"""Contents that are asked for together."""
+"""The contents to request together."""
 
 _KINDS: dict[str, Kind] = {"100644": "file", "100755": "program", "120000": "link"}
 
@@ -29,22 +29,22 @@ class AddedLines(NamedTuple):
     """Lines that commits add to one file."""
 
     path: str
-    """In the repository, with slashes."""
+    """The path in the repository, with slashes."""
     object: str
-    """The file's content afterwards."""
+    """The file's later content."""
     lines: Sequence[int]
-    """Numbers of the lines that are new in it, counted from 1."""
+    """The numbers of its new lines, counted from 1."""
 
 
 def ask_git(root: str, *words: str, feed: bytes = b"") -> str:
-    """The output of a git command that only reads; `GitFailed` or `GitTimeout`."""
+    """Return the output of a git command that only reads; `GitFailed` or `GitTimeout`."""
     return os.fsdecode(
         run_git(ask_repository(git_program(), words), cwd=root, seconds=GIT_SECONDS, feed=feed)
     )
 
 
 def tracked_files(root: str, commit: str) -> dict[str, tuple[Kind, str]]:
-    """The files of a commit, by path, with their objects. What is not a file is left out."""
+    """Return the files of a commit, by path, with their objects. Entries that are not files are left out."""
     found: dict[str, tuple[Kind, str]] = {}
     for line in ask_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]:
         head, _, path = line.partition("\t")
@@ -55,7 +55,7 @@ def tracked_files(root: str, commit: str) -> dict[str, tuple[Kind, str]]:
 
 
 def read_objects(root: str, names: Sequence[str]) -> Iterator[bytes]:
-    """The content of these objects, in their order."""
+    """Return the content of these objects, in order."""
     command = ask_repository(git_program(), ("cat-file", "--batch"))
     for start in range(0, len(names), BATCH):
         feed = "".join(f"{name}\n" for name in names[start : start + BATCH]).encode()
@@ -70,7 +70,7 @@ def read_objects(root: str, names: Sequence[str]) -> Iterator[bytes]:
 
 
 def commit_span(root: str, name: str) -> tuple[str, str]:
-    """The two trees of `COMMIT` or `OLD..NEW`; a commit stands for what it adds to its first parent."""
+    """Return the two trees of `COMMIT` or `OLD..NEW`; a commit means its additions to its first parent."""
     old, dots, new = name.partition("..")
     last = ask_git(
         root, "rev-parse", "--verify", "--end-of-options", f"{(new or 'HEAD') if dots else name}^{{commit}}"
@@ -84,7 +84,7 @@ def commit_span(root: str, name: str) -> tuple[str, str]:
 
 
 def added_lines(root: str, first: str, last: str) -> list[AddedLines]:
-    """The new lines between two trees, file by file. Moved files count with what changed in them."""
+    """Return the new lines between two trees, file by file. Moved files count with their changes."""
     words = ("diff-tree", "-r", "-M", "-U0", "-z", "--patch-with-raw", "--no-ext-diff", "--no-textconv")
     raw, _, patch = ask_git(root, *words, "--no-color", first, last).partition("\0\0")
     sections = [section.split("\n") for section in f"\n{patch}".split("\ndiff --git ")[1:]]
@@ -109,7 +109,7 @@ def added_lines(root: str, first: str, last: str) -> list[AddedLines]:
 
 
 def work_trees(root: str) -> list[str]:
-    """The tops of all work trees of a repository; the one that this folder is in comes first."""
+    """Return the roots of all work trees of a repository; that of this folder comes first."""
     own = ask_git(root, "rev-parse", "--show-toplevel").removesuffix("\n")
     words = ask_git(root, "worktree", "list", "--porcelain", "-z").split("\0")
     tops = [word.removeprefix("worktree ") for word in words if word.startswith("worktree ")]

@@ -41,7 +41,7 @@ _KERNEL_MADE = frozenset(
 )
 
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
-"""Flags that open a folder to go on from; it need not be readable for that."""
+"""Flags for opening a folder on the way; it need not be readable."""
 
 
 @cache
@@ -58,7 +58,7 @@ def _libc() -> ctypes.CDLL | None:
 
 @cache
 def can_open_beneath() -> bool:
-    """Whether this kernel has the call, permits it, and `/proc` can show where it led."""
+    """Whether this kernel has and permits the call, and `/proc` can show the result."""
     try:
         probe = os.open("/", FOLDER)
         try:
@@ -74,7 +74,7 @@ def can_open_beneath() -> bool:
 
 
 def open_beneath(folder: int, path: str) -> int:
-    """A descriptor of a folder below `folder`, whatever links there are on the way. EXDEV if it leads out."""
+    """Return a descriptor of a folder below `folder`, through any links on the way. EXDEV if it leads out."""
     libc = _libc()
     if libc is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -87,7 +87,7 @@ def open_beneath(folder: int, path: str) -> int:
 
 
 def location(fd: int) -> str:
-    """Where a folder is now. For people and for remembering; nothing is ever opened by it."""
+    """Return the current path of a folder, for people and for comparison; never for opening it."""
     return os.readlink(f"/proc/self/fd/{fd}")
 
 

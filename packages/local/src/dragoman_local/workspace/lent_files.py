@@ -1,4 +1,4 @@
-"""The files of one session for an agent, without blocking: respects editors, users and approval.
+"""The file operations of one session for an agent, without blocking: with editors, users and approval.
 
 The disk is used in threads, so that a slow one stops nobody. What an editor holds comes before what is on
 disk. A guard, if there is one, is asked before anything happens, about the path that is really meant. A write
@@ -50,11 +50,11 @@ class Access(Struct, frozen=True, kw_only=True):
     session_id: str
     kind: Literal["read", "write", "stat", "search", "run"]
     path: str
-    """Where it really is, links resolved; of a search, its pattern; of a command, the file of its program."""
+    """The real path, with links resolved; of a search, its pattern; of a command, the file of its program."""
     text: str | None = None
-    """What would be written."""
+    """The text to write."""
     command: PlannedCommand | None = None
-    """What would be run; given if and only if the kind is `run`."""
+    """The command to run; set if and only if the kind is `run`."""
 
 
 Guard: TypeAlias = Callable[[Access], Awaitable[None]]
@@ -80,7 +80,7 @@ class LentFiles:
         self._around = around
 
     async def read(self, path: str, *, line: int = 1, limit: int | None = None) -> FileText:
-        """Lines from `line` on, which counts from 1; 0 counts as 1."""
+        """Return lines from `line` on, counted from 1; 0 counts as 1."""
         at = await self._admit("read", path)
         name = self._buffer_name(path, at)
         if name is not None and at is not None:
@@ -103,7 +103,7 @@ class LentFiles:
         )
 
     async def stat(self, path: str) -> FileStatus:
-        """Describe a file, unsaved text included."""
+        """Describe a file, with its unsaved text."""
         at = await self._admit("stat", path)
         name = self._buffer_name(path, at)
         if name is not None:
@@ -118,7 +118,7 @@ class LentFiles:
         return await in_disk_thread(self._folder, self.files.search, pattern, hidden=hidden, limit=limit)
 
     async def write(self, path: str, text: str) -> WriteResult:
-        """Write, merge, or refuse; what stood against it is recorded."""
+        """Write, merge, or refuse; conflicts are recorded."""
         at = await self._admit("write", path, text)
         draft = FileDraft(text)
         outcome: Outcome | None = None
@@ -247,14 +247,14 @@ class Buffers(Protocol):
     """The interface that an editor implements for its unsaved files."""
 
     def get(self, path: str) -> str | None:
-        """The text of the file if it is open here; None sends the workspace to the disk.
+        """Return the text of the file if it is open here; None means that the workspace reads the disk.
 
         Asked by the path as the agent wrote it and, if that is not open, by the path with its links resolved.
         """
         ...
 
     def set(self, path: str, text: str) -> None:
-        """The agent writes a file for which `get` gave a text. Saving it is the editor's business; an
-        `ErrorAnswer` from here refuses the write.
+        """Write to a file for which `get` returned a text. The editor decides about saving; an `ErrorAnswer`
+        from here refuses the write.
         """
         ...

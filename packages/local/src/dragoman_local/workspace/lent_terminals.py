@@ -37,7 +37,7 @@ from dragoman_local.workspace.terminal import ProcessExit, TerminalProcess
 logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0
-"""Seconds that a closing thread waits for a loop in another one to end its commands."""
+"""The seconds that a closing thread waits for a loop in another one to end its commands."""
 
 
 class TerminalRequest(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class TerminalRequest(Struct, frozen=True, kw_only=True):
 
 
 class LentTerminals:
-    """The terminals of an agent in one session. `roots` may be exchanged when the session is opened anew."""
+    """The terminals of an agent in one session. `roots` may be replaced when the session is opened again."""
 
     def __init__(
         self,
@@ -79,13 +79,13 @@ class LentTerminals:
         return len(self._terminals)
 
     def for_subagent(self, session_id: str) -> LentTerminals:
-        """The same terminals for a session that works for this one; a guard hears of it by its own id."""
+        """Return the same terminals for a subagent's session; a guard gets that session's own id."""
         terminals = copy(self)
         terminals.session_id = session_id
         return terminals
 
     async def create(self, request: TerminalRequest) -> str:
-        """Start a command and return its id, without waiting for anything it does."""
+        """Start a command and return its id, without waiting for it."""
         self._check_room()
         env = command_environment(os.environ, request.env, allow=self.settings.allow_env)
         folder, path = await self._cwd_opened(request.cwd)
@@ -113,7 +113,7 @@ class LentTerminals:
         return terminal_id
 
     def get(self, terminal_id: str) -> TerminalProcess:
-        """A terminal of this session; an error if there is none by that id."""
+        """Return a terminal of this session; an error for an unknown id."""
         terminal = self._terminals.get(terminal_id)
         if terminal is None:
             raise _unknown(terminal_id)
@@ -123,7 +123,7 @@ class LentTerminals:
         return await self.get(terminal_id).wait()
 
     async def kill(self, terminal_id: str) -> None:
-        """End a command; nothing happens to one that has ended."""
+        """End a command; do nothing if it has ended."""
         await self.get(terminal_id).kill()
 
     async def release(self, terminal_id: str) -> None:
@@ -136,7 +136,7 @@ class LentTerminals:
             self._leaving.remove(terminal)
 
     async def aclose(self) -> None:
-        """End everything, all at the same time. Nothing is started any more."""
+        """End all commands at the same time. No command is started any more."""
         self._is_closed = True
         terminals = self._all_terminals()
         try:
@@ -147,7 +147,7 @@ class LentTerminals:
             self.wall.close()
 
     def close(self) -> None:
-        """The same at once, without grace, from any thread."""
+        """Do the same at once, without grace, from any thread."""
         self._is_closed = True
         for terminal in self._all_terminals():
             _kill_from_here(terminal)

@@ -17,6 +17,7 @@ from itertools import count, pairwise
 from math import inf
 from typing import NamedTuple
 
+from dragoman.errors import LocalMistake
 from dragoman_local.workspace.change_set import is_temporary
 from dragoman_local.workspace.folder_line import folder_line
 from dragoman_local.workspace.line_match import (
@@ -35,38 +36,38 @@ from dragoman_local.workspace.text import lines_of
 from dragoman_local.workspace.tree_store import Change, Look, TreeStore, Turn
 
 MOST_EARLIER = 20_000
-"""Removed lines that may come back; beyond it, the search begins anew."""
+"""The most removed lines that may come back; above it, the search starts again."""
 
 
 class Origin(NamedTuple):
     """The origin of a line."""
 
     turn: Turn | None
-    """The turn in which it was written; None if that was not a turn, or nobody knows."""
+    """The turn that wrote the line; None if it was not a turn, or is unknown."""
     is_known: bool = True
-    """False for what nobody saw."""
+    """False if its origin was not recorded."""
     path: str = ""
-    """The file in which it was written then."""
+    """The file in which it was written."""
     changed_at: int | None = None
-    """When that file was changed last before the look that found it, in nanoseconds since 1970."""
+    """The last change of that file before the snapshot that found it, in nanoseconds since 1970."""
     text: str = ""
-    """How the turn wrote it, whatever a formatter made of it since."""
+    """The text as the turn wrote it, before any formatter."""
 
 
 PERSON = Origin(None)
 UNKNOWN = Origin(None, is_known=False)
 
 ChooseTurn = Callable[[Sequence[Turn], Change, str], Turn | None]
-"""Which of several turns that ran side by side wrote a line of a file; None if nobody knows."""
+"""Chooses which of several simultaneous turns wrote a line of a file; None if unknown."""
 
 MOST_VERSIONS = 30
-"""Earlier texts of a file that may come back with something new, as with another branch."""
+"""The earlier texts of a file that may come back with changes, for example from another branch."""
 
 LEAST_MOVED = 2
-"""Letters of a line that may be one that was elsewhere; lines of fewer are everywhere."""
+"""The least letters of a line that may have moved from elsewhere; shorter lines are everywhere."""
 
 RETURNED_PART = 0.9
-"""As much is there again of what was gone of an earlier text, if that has come back."""
+"""The part of an earlier text that must be back for the text to count as restored."""
 
 
 def nobody(turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
@@ -114,11 +115,11 @@ class LineHistory:
         *,
         choose: ChooseTurn = nobody,
         since: int = 0,
+        most_bytes: float = inf,
     ) -> None:
         """With `since`, only what changed after that look is asked for."""
-        self._store = store
-        self._choose = choose
-        self._since = since
+        self._bytes_left = most_bytes
+        self._store, self._choose, self._since = store, choose, since
         self.line = line = folder_line(store, root, since=since)
         self._looks, self._places = line.looks, {look.id: place for place, look in enumerate(line.looks)}
         self._others = [
@@ -130,11 +131,11 @@ class LineHistory:
         self._between = _turns_by_look(line.looks, line.turns)
 
     def origins(self, path: str) -> list[tuple[str, Origin]] | None:
-        """The lines of a file at the last look, with their origins; None if it is not kept there as text."""
+        """Return the lines of a file at the last snapshot with their origins; None if no text is stored."""
         return self.origins_of([path]).get(path)
 
     def origins_of(self, paths: Iterable[str]) -> dict[str, list[tuple[str, Origin]]]:
-        """The same of several files."""
+        """Return the same for several files."""
         wanted = set(paths)
         files, _ = self._follow(wanted)
         found = {path: files.get(path) for path in wanted}
@@ -143,8 +144,8 @@ class LineHistory:
         }
 
     def origins_in(self, texts: Mapping[str, bytes]) -> dict[str, list[Origin]]:
-        """Of each line of these texts, which files of these paths have, or had at some time. A text that no
-        look has found is told by the one that it has most lines of; what is not in that is unknown.
+        """Return the origins of the lines of these texts, which files of these paths have, or had at some
+        time. An unknown text uses the known one with which it shares most lines; other lines are unknown.
         """
         _, earlier = self._follow(set(texts))
         found: dict[str, list[Origin]] = {}
@@ -166,7 +167,7 @@ class LineHistory:
         return found
 
     def has_found(self, path: str, digest: str) -> bool:
-        """Whether some look found this content at this path."""
+        """Whether a snapshot found this content at this path."""
         return digest in _digests(self.line.changes_of(path).values())
 
     def _follow(self, wanted: set[str]) -> tuple[dict[str, _File | None], dict[str, dict[str, _File]]]:
@@ -209,7 +210,7 @@ class LineHistory:
         return list(found.values())
 
     def changed_by_others(self) -> set[str]:
-        """Files that were changed after `since` by somebody else than a turn, or nobody knows by whom."""
+        """Return files that another author than a turn, or an unknown one, changed after `since`."""
         found: set[str] = set()
         first = max(bisect_right(self._looks, (self._since, inf)) - 1, 0)
         for last, look in pairwise(self._looks[first:]):
@@ -273,9 +274,7 @@ class LineHistory:
         look: Look,
         removed: RemovedLines[Origin],
     ) -> _Edit | None:
-        """Keep the authors of unchanged lines in a changed file. What was removed may have moved to
-        others.
-        """
+        """Keep the authors of unchanged lines in a changed file. Removed ones may have moved to others."""
         path, entry = change.path, change.entry
         old = files.get(path)
         is_sure = change.is_sure and (path not in files or (old is not None and old.is_sure))
@@ -325,6 +324,9 @@ class LineHistory:
         if not change.entry.is_kept or change.entry.kind == "link":
             return None
         try:
+            self._bytes_left -= change.entry.size
+            if self._bytes_left < 0:
+                raise LocalMistake("this file changed too often to read all of its history here")
             data = self._store.content(change.entry.digest)
         except FileNotFoundError:
             return None
@@ -384,7 +386,7 @@ class LineHistory:
 
 
 MOST_FILES = 3000
-"""Files that are followed together; of more, each is followed alone, and what moved between them is lost."""
+"""The most files to follow together; of more, each is followed alone, and moves between them are lost."""
 
 
 def _plain_lines(data: bytes) -> list[str]:

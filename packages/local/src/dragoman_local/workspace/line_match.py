@@ -20,20 +20,20 @@ from typing import Generic, NamedTuple, TypeVar
 from dragoman_local.workspace.merge import CommonRun
 
 Mark = TypeVar("Mark")
-"""What is known of a line, such as who wrote it."""
+"""Information about a line, such as who wrote it."""
 
 IN_PLACE = 12
 MOVED = 24
 RETURNED = 40
-"""Letters and digits that a run has at least: in the place where others were removed, elsewhere, or long
-after it was removed. Shorter ones may be alike by chance.
+"""The least letters and digits of a run: at the place of removed lines, elsewhere, or long after the removal.
+Shorter ones may be equal by chance.
 """
 
 ISLAND = 12
-"""Letters and digits of lines that are alike in the middle of other changes; fewer say nothing."""
+"""The least letters and digits of equal lines between other changes; fewer prove nothing."""
 
 MOST_CANDIDATES = 40
-"""Places at which a run is looked for. What there is more often tells nobody apart."""
+"""The most places in which to search a run. More frequent lines distinguish nothing."""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
@@ -44,20 +44,20 @@ _WORD = re.compile(r"\w")
 
 
 class Run(NamedTuple):
-    """Lines that follow each other in one text, as tokens."""
+    """Consecutive lines of one text, as tokens."""
 
     path: str
     gap: int
-    """Which of the places of this text where something was replaced; -1 for a run of earlier."""
+    """The number of the replaced place in this text; -1 for a run of earlier."""
     first: int
     tokens: list[str]
     starts: list[int]
-    """Where each line begins among the tokens, and their end."""
+    """The positions of each line among the tokens, and their end."""
     ends: frozenset[int]
 
 
 def make_run(path: str, gap: int, first: int, lines: Sequence[str]) -> Run:
-    """The tokens of some lines, without those that only a layout needs."""
+    """Return the tokens of some lines, without those that only affect the layout."""
     rows = [['"' if word == "'" else word for word in _TOKEN.findall(line)] for line in lines]
     dropped: set[tuple[int, int]] = set()
     stack: list[tuple[int, int] | None] = []
@@ -84,7 +84,7 @@ def make_run(path: str, gap: int, first: int, lines: Sequence[str]) -> Run:
 
 
 def same_lines(old: Sequence[str], new: Sequence[str]) -> list[CommonRun]:
-    """Runs of lines that are alike, in their order, around lines that both have once."""
+    """Return runs of equal lines, in order, around lines that both texts have once."""
     runs: list[CommonRun] = []
     spans = [(0, len(old), 0, len(new))]
     while spans:
@@ -153,7 +153,7 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def islands(runs: Sequence[CommonRun], old: Sequence[str], new: Sequence[str]) -> set[CommonRun]:
-    """Short runs between lines that were replaced: such lines are everywhere, and may be new ones."""
+    """Return short runs between replaced lines: such lines are everywhere, and may be new."""
     ends = [CommonRun(0, 0, 0), *runs, CommonRun(len(old), len(new), 0)]
     found: set[CommonRun] = set()
     for above, run, below in zip(ends, runs, ends[2:], strict=False):
@@ -174,7 +174,7 @@ def letters(text: str) -> int:
 
 
 def sliding_pairs(new: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Inserted lines that equal lines beside them: which of the two was inserted is unknown."""
+    """Return inserted lines that equal an adjacent line: it is unknown which of the two was inserted."""
     at = 1
     while first - at >= 0 and end - at >= first and new[first - at] == new[end - at]:
         yield first - at, end - at
@@ -186,7 +186,7 @@ def sliding_pairs(new: Sequence[str], first: int, end: int) -> Iterator[tuple[in
 
 
 class RemovedLines(Generic[Mark]):
-    """Runs that were removed, with what is known of each of their lines."""
+    """Removed runs, with the information about each of their lines."""
 
     def __init__(self) -> None:
         self._runs: list[tuple[Run, Sequence[Mark]]] = []
@@ -203,12 +203,12 @@ class RemovedLines(Generic[Mark]):
                 self._index.setdefault(key, []).append((len(self._runs) - 1, line))
 
     def age(self) -> None:
-        """Mark the removed lines so far as removed earlier."""
+        """Mark the lines removed so far as removed earlier."""
         self._earlier = len(self._runs)
 
     def find(self, run: Run) -> Iterator[tuple[int, Sequence[Mark], bool]]:
-        """Lines of a new run that were removed elsewhere, by their places in it, each with what is known of
-        the lines that its words come from, and whether these were removed earlier.
+        """Find lines of a new run that were removed elsewhere, by their positions in it, each with the
+        information about the original lines, and whether these were removed earlier.
         """
         line = 0
         while line < len(run.starts) - 1:

@@ -34,14 +34,14 @@ _Elicits: TypeAlias = Callable[[v1.CreateElicitationRequest, object], Awaitable[
 
 
 class Subagents(Protocol):
-    """The interface that knows which session works for which; `SubagentTree` implements it."""
+    """Knows the parent of each session; `SubagentTree` implements it."""
 
     def root_of(self, session_id: str) -> str: ...
     def requester(self, session_id: str) -> str: ...
 
 
 class LocalServable(Servable, Protocol):
-    """A client, with hooks for everything that an agent may ask for."""
+    """A client with hooks for all requests of an agent."""
 
     @property
     def request_permission(self) -> Callable[[_Permits], object]: ...
@@ -50,7 +50,7 @@ class LocalServable(Servable, Protocol):
 
 
 class LocalClient:
-    """Lends this machine to agents. Making one opens nothing."""
+    """Provides this machine to agents. Constructing opens nothing."""
 
     def __init__(
         self,
@@ -61,9 +61,7 @@ class LocalClient:
         find_subagents: Callable[[], Subagents | None] = lambda: None,
         on_no_wall: Callable[[str], None] | None = None,
     ) -> None:
-        """`find_subagents` gives those of the agent that is connected now; `on_no_wall` is the
-        workspace's.
-        """
+        """`find_subagents` returns those of the connected agent; `on_no_wall` is the workspace's."""
         self.place = place
         self.calls = ToolCalls()
         """Whoever hears updates tells them of each."""
@@ -77,7 +75,7 @@ class LocalClient:
         )
 
     def serve(self, client: LocalServable) -> None:
-        """Answer what the agent of this client asks for."""
+        """Answer the requests of this client's agent."""
         client.request_permission(self.permission)
         client.elicit(self.elicit)
         if self.place == "here":
@@ -95,7 +93,7 @@ class LocalClient:
         additional_directories: Sequence[str] = (),
         info: v1.Implementation | None,
     ) -> None:
-        """Lend the folders of a session whose id is known, if they are here."""
+        """Provide the folders of a session with a known id, if they are here."""
         if self.place == "here":
             self.workspace.open(
                 session_id,
@@ -108,7 +106,7 @@ class LocalClient:
     def lending(
         self, *, cwd: str, additional_directories: Sequence[str] = (), info: v1.Implementation | None
     ) -> Iterator[Callable[[str], None]]:
-        """Lend the folders of a session that is about to be made; call what this gives with its id."""
+        """Provide the folders of a session that is about to be created; call the result with its id."""
         if self.place != "here":
             yield lambda session_id: None
             return
@@ -138,7 +136,7 @@ class LocalClient:
         return v1.ElicitationCancelAction() if desk is None else await desk.questions.elicit(request)
 
     def requester_of(self, session_id: str) -> str:
-        """The subagent whose session this is, and for whom it works; empty for any other session."""
+        """Return the subagent of this session, with its parents; empty for any other session."""
         return "" if (tree := self._find_subagents()) is None else tree.requester(session_id)
 
     def _root_of(self, session_id: str) -> str:
@@ -149,7 +147,7 @@ class LocalClient:
 
 
 def settings_for(info: v1.Implementation | None) -> FileSettings:
-    """The settings of files for this agent."""
+    """Return the file settings for this agent."""
     # Gemini reads each file before it creates it, and gives up when that is answered with an error.
     reads_first = info is not None and "gemini" in info.name.lower()
     return FileSettings(missing="empty" if reads_first else "not_found")

@@ -13,11 +13,13 @@ from typing import NamedTuple
 from dragoman_local.workspace.text import lines_of
 
 MOST_EDITS = 1000
-"""Lines that may be added or removed between base and one side; the work grows with its square."""
+"""The most lines that may be added or removed between the base and one side; the work
+grows with its square.
+"""
 
 
 class CommonRun(NamedTuple):
-    """A run of lines that two texts have in common."""
+    """A run of lines that two texts share."""
 
     left: int
     right: int
@@ -34,7 +36,7 @@ class _Common(NamedTuple):
 
 
 def merge(base: str, ours: str, theirs: str) -> str | None:
-    """The text with the changes of both sides, or None if they conflict."""
+    """Return the text with the changes of both sides, or None if they conflict."""
     if ours == theirs or theirs == base:
         return ours
     if ours == base:
@@ -85,7 +87,7 @@ def _common(to_ours: Sequence[CommonRun], to_theirs: Sequence[CommonRun]) -> Ite
 def common_runs(
     left: Sequence[str], right: Sequence[str], *, most: int = MOST_EDITS
 ) -> list[CommonRun] | None:
-    """The runs of a shortest way from one text to the other, or None if that is too long."""
+    """Return the runs of a shortest way from one text to the other, or None if that is too long."""
     head = _length_of_common_head(left, right)
     tail = _length_of_common_head(left[head:][::-1], right[head:][::-1])
     inner = _shortest(left[head : len(left) - tail], right[head : len(right) - tail], most)

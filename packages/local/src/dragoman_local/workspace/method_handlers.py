@@ -29,19 +29,19 @@ class MethodHandlers:
 
     @property
     def names(self) -> frozenset[str]:
-        """The methods that are answered."""
+        """The names of the methods."""
         return frozenset(self._handlers)
 
     def __contains__(self, method: object) -> bool:
         return method in self._handlers
 
     def add(self, method: str, handler: Handler) -> None:
-        """Answer one more method, an extension."""
+        """Add a handler for an extension method."""
         self._handlers[method] = handler
 
     async def answer(self, method: str, params: bytes | Raw) -> bytes:
-        """The result of a request. Raises `ErrorAnswer`, also for params that are none. Nothing is copied:
-        what is written may be large.
+        """Return the result of a request. Raises `ErrorAnswer`, also for invalid params. Large texts are not
+        copied.
         """
         handler = self._handlers[method]
         entry = METHODS.get(method, kind="request", receiver="client")

@@ -10,10 +10,12 @@ import sqlite3
 import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 
 from dragoman.decoders import msgpack_decoder
+from dragoman.errors import LocalMistake
 from dragoman_local.workspace.snapshot_entries import MEBIBYTE
 
 TABLE = """
@@ -25,50 +27,64 @@ create index if not exists blobs_by_digest on blobs (substr(digest, 1, 6));
 """
 
 MOST_LINKS = 200
-"""Contents that have to be unpacked for one; more would make reading slow."""
+"""The most contents to unpack for one; more would make reading slow."""
 
 WINDOW = 32 * 1024
-"""As far back as the packing looks for what is alike."""
+"""The distance in which the compression searches for equal parts."""
 
 RECENT_BYTES = 16 * MEBIBYTE
-"""Contents at hand, for those that are packed against them."""
+"""The bytes of recent contents in memory, as bases for new ones."""
 
 _PARTS = msgpack_decoder(tuple[int, int, bytes])
 
 
-class PackedContents:
-    """The table of contents. One thread at a time."""
+class ContentSeal(Protocol):
+    """Encrypts a store (`journal.seal.TreeSeal`)."""
 
-    def __init__(self) -> None:
+    @property
+    def id(self) -> str: ...
+    def hide(self, name: bytes, /) -> bytes: ...
+    def show(self, hidden: bytes, /) -> bytes | None: ...
+    def seal(self, data: bytes, place: bytes, /) -> bytes: ...
+    def open(self, sealed: bytes, place: bytes, /) -> bytes | None: ...
+
+
+class PackedContents:
+    """The table of contents, for one thread at a time. A seal hides digests and encrypts data."""
+
+    def __init__(self, seal: ContentSeal | None = None) -> None:
+        self._seal = seal
         self._recent: OrderedDict[int, bytes] = OrderedDict()
         self._recent_bytes = 0
         self._version = 0
 
     def keep(self, connection: sqlite3.Connection, contents: Mapping[str, tuple[bytes, str | None]]) -> int:
-        """Keep contents by their digests, each packed against the digest that is named with it; the bytes
-        that are new.
+        """Store contents by digest, each compressed against the content with the given digest; return the new
+        bytes.
         """
         added = 0
         self._forget_changed(connection)
         for name, (data, base_name) in contents.items():
-            digest = bytes.fromhex(name)
+            digest = self._digest(name)
             if self._row(connection, digest) is None:
-                base = None if base_name is None else bytes.fromhex(base_name)
+                base = None if base_name is None else self._digest(base_name)
                 self._insert(connection, digest, data, base)
                 added += len(data)
         return added
 
     def missing(self, connection: sqlite3.Connection, digests: Iterable[str]) -> set[str]:
-        """Digests without stored content."""
-        return {name for name in digests if self._row(connection, bytes.fromhex(name)) is None}
+        """Return digests without stored content."""
+        return {name for name in digests if self._row(connection, self._digest(name)) is None}
 
     def sweep(self, connection: sqlite3.Connection, live: Collection[int]) -> None:
-        """Remove all contents but those of these numbers; what is packed against them is packed anew."""
+        """Remove all contents except those with these numbers; contents compressed against removed ones are
+        stored again.
+        """
         rows = connection.execute("select id, digest, base from blobs").fetchall()
         dead = {number for number, _, _ in rows if number not in live}
         for number, digest, base in rows:
             if number not in dead and base in dead:
-                packed = _pack(self.content(connection, digest), b"")
+                packed = self._sealed(_pack(self._unpacked(connection, number), b""), digest)
                 connection.execute(
                     "update blobs set base = null, links = 0, data = ? where id = ?", (packed, number)
                 )
@@ -76,12 +92,12 @@ class PackedContents:
         self._recent.clear()
         self._recent_bytes = 0
 
-    def content(self, connection: sqlite3.Connection, digest: bytes) -> bytes:
-        """The stored content with a digest; FileNotFoundError if nothing is."""
+    def content(self, connection: sqlite3.Connection, name: str) -> bytes:
+        """Return the stored content with a digest; FileNotFoundError if there is none."""
         self._forget_changed(connection)
-        row = self._row(connection, digest)
+        row = self._row(connection, self._digest(name))
         if row is None:
-            raise FileNotFoundError(f"no content is kept under {digest.hex()}")
+            raise FileNotFoundError(f"no content is kept under {name}")
         return self._unpacked(connection, row[0])
 
     def _forget_changed(self, connection: sqlite3.Connection) -> None:
@@ -115,7 +131,7 @@ class PackedContents:
                 number, links, packed = None, 0, alone
         cursor = connection.execute(
             "insert into blobs (digest, base, links, size, data) values (?, ?, ?, ?, ?)",
-            (digest, number, links, len(data), packed),
+            (digest, number, links, len(data), self._sealed(packed, digest)),
         )
         self._remember(int(cursor.lastrowid or 0), data)
 
@@ -123,19 +139,37 @@ class PackedContents:
         chain: list[bytes] = []
         at: int | None = number
         while at is not None and at not in self._recent:
-            at, packed = connection.execute("select base, data from blobs where id = ?", (at,)).fetchone()
-            chain.append(packed)
+            query = "select base, data, digest from blobs where id = ?"
+            at, packed, digest = connection.execute(query, (at,)).fetchone()
+            chain.append(self._opened(packed, digest))
         data = _unpack(chain.pop(), b"") if at is None else self._recent[at]
         for packed in reversed(chain):
             data = _unpack_against(data, packed)
         self._remember(number, data)
         return data
 
+    def _digest(self, name: str) -> bytes:
+        digest = bytes.fromhex(name)
+        return digest if self._seal is None else self._seal.hide(digest)
+
+    def _sealed(self, packed: bytes, digest: bytes) -> bytes:
+        return packed if self._seal is None else self._seal.seal(packed, digest)
+
+    def _opened(self, packed: bytes, digest: bytes) -> bytes:
+        return packed if self._seal is None else unsealed(self._seal.open(packed, digest))
+
     def _remember(self, number: int, data: bytes) -> None:
         self._recent_bytes += len(data) - len(self._recent.pop(number, b""))
         self._recent[number] = data
         while self._recent_bytes > RECENT_BYTES:
             self._recent_bytes -= len(self._recent.popitem(last=False)[1])
+
+
+def unsealed(data: bytes | None) -> bytes:
+    """Raises `LocalMistake` for what was not sealed for its place."""
+    if data is None:
+        raise LocalMistake("the sealed memory of turns was changed, and can't be read")
+    return data
 
 
 def _pack(data: bytes, like: bytes, *, level: int = 6) -> bytes:

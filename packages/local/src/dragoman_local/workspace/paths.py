@@ -12,23 +12,25 @@ from typing import NamedTuple
 from dragoman_local.workspace.refusals import bad_path
 
 LONGEST_PATH = 4096
-"""Bytes, as on Linux; what is longer cannot be opened in one go anywhere."""
+"""The most bytes of a path, as on Linux; no system opens a longer one at once."""
 
 LONGEST_NAME = 255
-"""Bytes; checked before folders are made for a file that could then not be made itself."""
+"""The most bytes of a name; checked before folders are created for a file that could not
+be created itself.
+"""
 
 MOST_NAMES = 256
-"""Names in one path: far more than any project has, few enough to walk."""
+"""The most names in one path: far more than any project has, few enough to walk."""
 
 Names = tuple[str, ...]
 
 
 class Route(NamedTuple):
-    """An absolute path in pieces. `..` is still in it: only the disk knows where that leads."""
+    """An absolute path in pieces. `..` is still in it: only the disk shows where that leads."""
 
     names: Names
     is_folder: bool
-    """Whether it is written as a folder's path, as with a slash at its end."""
+    """Whether it is written as a folder's path, for example with a slash at its end."""
 
     def __str__(self) -> str:
         return join_names(self.names)
@@ -55,7 +57,7 @@ def parse(path: str) -> Route:
 
 
 def split_path(path: str) -> Names:
-    """The names of a path, without those that say nothing."""
+    """Return the names of a path, without empty ones."""
     return tuple(name for name in path.split("/") if name not in ("", "."))
 
 
@@ -64,5 +66,7 @@ def join_names(names: Names) -> str:
 
 
 def names_below(names: Names, start: Names) -> Names | None:
-    """The names after `start`, or None if `names` begins otherwise. `/a/b` does not begin `/a/bc`."""
+    """Return the names after `start`, or None if `names` begins differently. `/a/b` is not the beginning of
+    `/a/bc`.
+    """
     return names[len(start) :] if names[: len(start)] == start else None

@@ -27,7 +27,7 @@ _KINDS = (
 
 
 class FolderMissing(FileNotFoundError):
-    """A folder on the way is not there. `path` is where the way would lead if it were."""
+    """A folder on the way does not exist. `path` is where the way would lead."""
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -47,21 +47,21 @@ class FilePlace:
         """Where that is, links resolved. To remember it by, never to open it by."""
 
     def status(self) -> os.stat_result | None:
-        """The file at a path, without following a link; None when nothing is."""
+        """Return the file at a path, without following a link; None if there is none."""
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def file_status(self) -> os.stat_result | None:
-        """The same, with everything refused that is not a regular file."""
+        """Return the same, but refuse everything except a regular file."""
         status = self.status()
         if status is not None:
             check_regular(status.st_mode)
         return status
 
     def open_file(self, *, writable: bool = False) -> int:
-        """A descriptor of the regular file at this place."""
+        """Return a descriptor of the regular file at this place."""
         if self.file_status() is None:  # looked at first, because opening a device can do something
             raise path_missing()
         try:
@@ -80,11 +80,11 @@ class FilePlace:
         return fd
 
     def open_folder(self) -> int:
-        """A descriptor of the folder at this place, to list it."""
+        """Return a descriptor of the folder at this place, for listing it."""
         return open_listing(self.name, dir_fd=self.folder)
 
     def open_own_folder(self) -> int:
-        """A descriptor of the folder that the place is in, to list or sync it."""
+        """Return a descriptor of the folder around the place, for listing or syncing it."""
         return open_listing(".", dir_fd=self.folder)
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class FilePlace:
 
 
 def open_listing(name: str, *, dir_fd: int) -> int:
-    """Open a folder so that it can be listed; a link is refused by the system."""
+    """Open a folder for listing; the system refuses a link."""
     fd = os.open(name, _CAREFUL | os.O_RDONLY | os.O_DIRECTORY, dir_fd=dir_fd)
     if is_kernel_made(fd):
         os.close(fd)

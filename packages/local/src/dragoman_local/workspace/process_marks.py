@@ -1,4 +1,4 @@
-"""Finds which processes that use a file are alive: each locks a mark file beside it as long as it lives.
+"""Finds which processes that use a file are alive: each locks a mark file beside it while it lives.
 
 The system lets go of a lock when its process ends, however that is. What the dead have left is removed by the
 next process that makes a mark.
@@ -23,7 +23,7 @@ class ProcessMarks:
         self._descriptor = -1
 
     def own(self) -> str:
-        """The name of this process, marked as alive."""
+        """Return the name of this process, marked as alive."""
         if not self._own and self._path is not None:
             for path in self._path.parent.glob(f"{self._path.name}-open-*"):
                 self.is_alive(path.name.removeprefix(f"{self._path.name}-"))
@@ -34,7 +34,7 @@ class ProcessMarks:
         return self._own
 
     def is_alive(self, name: str) -> bool:
-        """Whether the process of this name lives. The mark of one that does not is removed."""
+        """Whether the process with this name lives. The mark of a dead one is removed."""
         if not name or name == self._own:
             return bool(name)
         try:

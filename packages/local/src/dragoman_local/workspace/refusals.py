@@ -43,12 +43,12 @@ def refusal(code: int, reason: str, why: str, **more: object) -> ErrorAnswer:
 
 
 def reason_of(error: ErrorAnswer) -> str:
-    """The reason word of an error of the workspace, for programs; empty for others."""
+    """Return the reason word of an error of the workspace, for programs; empty for others."""
     return str(error.data.get("reason", "")) if isinstance(error.data, dict) else ""
 
 
 def policy_refusal(remedy: str = "") -> ErrorAnswer:
-    """The error for an agent when an access is not permitted; `remedy` is a command for its user."""
+    """Return the error for an agent when an access is not permitted; `remedy` is a command for its user."""
     text = "the policy of this client does not permit it"
     return refusal(FORBIDDEN, "policy", f"{text}; your user can allow it with: {remedy}" if remedy else text)
 
@@ -90,7 +90,7 @@ def not_text(why: str) -> ErrorAnswer:
 
 
 def from_system(error: OSError) -> ErrorAnswer:
-    """The error for a system error, without the system's text, which contains paths."""
+    """Return the error for a system error, without the system's text, which contains paths."""
     entry = _SYSTEM_ERRORS.get(error.errno or 0)
     if entry is None:
         name = errno.errorcode.get(error.errno or 0, "an unknown error")

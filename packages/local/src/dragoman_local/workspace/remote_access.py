@@ -1,4 +1,4 @@
-"""The message by which a remote machine asks for a decision here: what the agent is about to do there.
+"""The message by which a remote machine requests a decision here about its agent's next action.
 
 Whoever lends files and terminals on the other side asks here before each access, with the extension method
 `_dragoman/access/permit`: the params are the access, links resolved there; an answer permits it, an error
@@ -30,7 +30,7 @@ class TakesExtensions(Protocol):
 
 
 def write_access(access: Access) -> dict[str, Any]:
-    """The params of a request to permit it."""
+    """Return the params of a request for permission."""
     params: dict[str, Any] = msgspec.to_builtins(access)
     params["sessionId"] = params.pop("session_id")
     return params
@@ -51,7 +51,7 @@ def read_access(params: object) -> Access:
 
 
 def permit_handler(guard: Guard) -> Callable[[object, object], Awaitable[dict[str, Any]]]:
-    """The handler of requests from the other side: the guard decides."""
+    """Return the handler of requests from the other side: the guard decides."""
 
     async def permit(params: object, agent: object) -> dict[str, Any]:
         await guard(read_access(params))
@@ -61,5 +61,5 @@ def permit_handler(guard: Guard) -> Callable[[object, object], Awaitable[dict[st
 
 
 def serve_decisions(client: TakesExtensions, guard: Guard) -> None:
-    """Make a client decide accesses on the remote machine."""
+    """Let a client decide accesses on the remote machine."""
     client.extension(PERMIT_METHOD)(permit_handler(guard))

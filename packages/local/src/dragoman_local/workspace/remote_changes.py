@@ -28,13 +28,13 @@ REVERT_METHOD = "_dragoman/disk/revert"
 DISK_METHODS = frozenset({LOOK_METHOD, CHANGES_METHOD, REVERT_METHOD})
 
 SETTINGS = SnapshotSettings(seconds=8.0, diff_bytes=4 * MEBIBYTE)
-"""A turn waits for the look, and all diffs go in one message."""
+"""Limits of snapshots for which a turn waits, and whose diffs go in one message."""
 
 GROWTH = 64 * MEBIBYTE
-"""Bytes that the looks of a session may add to what the first one kept, before one begins anew."""
+"""The bytes that the snapshots of a session may add to those of the first, before a fresh one is taken."""
 
 CallMethod: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Any]]
-"""Asks the other side: method and params in, plain values out."""
+"""Calls the other side: method and params in, plain values out."""
 
 
 class DiskChanges(Protocol):
@@ -48,7 +48,7 @@ class DiskChanges(Protocol):
 
 
 class DiskSnapshot(Protocol):
-    """Folders before a turn, wherever the disk is."""
+    """Folders before a turn, on any disk."""
 
     async def compare(self) -> DiskChanges: ...
     async def aclose(self) -> None: ...
@@ -67,7 +67,7 @@ class RemoteSnapshot:
         self._session_id = session_id
 
     async def compare(self) -> RemoteChanges:
-        """The changes since then. Raises `LocalMistake` if nobody can say."""
+        """Return the changes since then. Raises `LocalMistake` if they are unknown."""
         answer = await _ask(self._call, CHANGES_METHOD, {"sessionId": self._session_id})
         try:
             changes = convert(answer, ChangesAnswer)
@@ -76,7 +76,7 @@ class RemoteSnapshot:
         return RemoteChanges(self._call, self._session_id, changes)
 
     async def aclose(self) -> None:
-        """Nothing of it is here."""
+        """Do nothing: the snapshot is on the other machine."""
 
 
 class ChangesAnswer(Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class ChangesAnswer(Struct, frozen=True, kw_only=True):
 
 
 class RemoteChanges:
-    """`DiskChanges` of a remote machine."""
+    """The remote machine's answer."""
 
     def __init__(self, call: CallMethod, session_id: str, changes: ChangesAnswer) -> None:
         self.files = changes.files
@@ -96,11 +96,11 @@ class RemoteChanges:
         self._session_id = session_id
 
     async def revert(self, path: str) -> None:
-        """Put one file back. `RevertRefused` if that would lose somebody's work, or cannot be done."""
+        """Revert one file. `RevertRefused` if that would lose other work, or is impossible."""
         await self._revert({"path": path})
 
     async def revert_hunks(self, path: str, hunks: Collection[int]) -> None:
-        """Undo some hunks of a file's diff, by their places in it, and leave the others."""
+        """Revert some hunks of a file's diff, by their positions, and keep the others."""
         await self._revert({"path": path, "hunks": list(hunks)})
 
     async def _revert(self, what: dict[str, Any]) -> None:
@@ -130,7 +130,7 @@ async def _ask(call: CallMethod, method: str, params: dict[str, Any]) -> Any:
 
 
 class DiskLooks:
-    """The last look at each session's folders, which `folders_of` names."""
+    """The last snapshot of each session's folders, which `folders_of` names."""
 
     def __init__(self, folders_of: Callable[[str], Sequence[str]]) -> None:
         self._folders_of = folders_of
@@ -138,7 +138,7 @@ class DiskLooks:
         self._changes: dict[str, TurnChangeSet] = {}
 
     async def answer(self, method: str, params: dict[str, Any]) -> bytes:
-        """The result of a request. Raises `ErrorAnswer`."""
+        """Return the result of a request. Raises `ErrorAnswer`."""
         session_id, path = params.get("sessionId"), params.get("path")
         if not isinstance(session_id, str) or (method == REVERT_METHOD and not isinstance(path, str)):
             raise ErrorAnswer(INVALID_PARAMS, "Invalid params: a session and, to put back, a path are needed")
@@ -156,7 +156,7 @@ class DiskLooks:
         return b"{}"
 
     async def forget(self, session_id: str) -> None:
-        """Nobody asks about this session any more."""
+        """Forget a session."""
         self._changes.pop(session_id, None)
         snapshot = self._snapshots.pop(session_id, None)
         if snapshot is not None:

@@ -1,4 +1,4 @@
-"""Restores a folder to an earlier snapshot, and shows first whose work that would undo.
+"""Restores a folder to an earlier snapshot, and first shows whose work that would undo.
 
 What is there now is a look of its own before anything is changed, so that each way back has a way forth.
 Files that hold secrets, and those that git ignores, are not kept and stay as they are; so do files that were
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
@@ -20,12 +20,15 @@ from dragoman.errors import LocalMistake
 from dragoman_local.workspace.change_set import RevertRefused, TurnChangeSet, in_revert_order
 from dragoman_local.workspace.folder_snapshot import is_secret_name
 from dragoman_local.workspace.line_history import LineHistory
-from dragoman_local.workspace.snapshot_entries import SnapshotEntry
+from dragoman_local.workspace.snapshot_entries import SnapshotEntry, content_digest
 from dragoman_local.workspace.snapshots import FileChange, Snapshot, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 Places: TypeAlias = Sequence[tuple[str, int]]
-"""Folders without links, each with the look that it is put back to."""
+"""Folders without links, each with its snapshot to restore."""
+
+Contents: TypeAlias = Mapping[str, bytes | None]
+"""Of files that were otherwise within a turn, by path in their folder; None for one that was not there."""
 
 UNKNOWN = "Dragoman has no record of the files before this turn"
 
@@ -33,7 +36,7 @@ NOTHING_TO_UNDO = "there is nothing to undo in this folder"
 
 
 class RewindRefused(LocalMistake):
-    """Nothing was put back; says why."""
+    """No file was restored; the text gives the reason."""
 
 
 class RewindStep(Struct, frozen=True, kw_only=True):
@@ -42,7 +45,7 @@ class RewindStep(Struct, frozen=True, kw_only=True):
     path: str
     act: Literal["restore", "remove", "change"]
     is_persons: bool = False
-    """Whether somebody changed it since whom no turn can answer for."""
+    """Whether someone changed it later without a turn."""
 
 
 class RewindFailure(Struct, frozen=True, kw_only=True):
@@ -56,7 +59,7 @@ class RewindDone(Struct, frozen=True, kw_only=True):
     """The restored files."""
 
     turn: int
-    """The turn before which the files are now; 0 if a rewind was undone."""
+    """The turn before which the files are now; 0 after undoing a rewind."""
     paths: list[str]
     failures: list[RewindFailure]
 
@@ -69,7 +72,7 @@ class RewindDone(Struct, frozen=True, kw_only=True):
 
 
 SHOWN = 5
-"""Files that the conversation names."""
+"""The most files to name in the conversation."""
 
 _ACTS: dict[str, Literal["restore", "remove", "change"]] = {
     "added": "remove",
@@ -79,7 +82,7 @@ _ACTS: dict[str, Literal["restore", "remove", "change"]] = {
 
 
 class RewindPlan:
-    """The changes of a rewind in one folder. Made by `plan_rewind`; `aclose` forgets it."""
+    """The changes of a rewind in one folder. Made by `plan_rewind`; `aclose` removes it."""
 
     def __init__(
         self,
@@ -120,8 +123,8 @@ class RewindPlan:
         stream: str = "",
         spare: Collection[str] = (),
     ) -> list[RewindFailure]:
-        """Put all files back but those of `spare`, between two looks of the store; what could not be. `title`
-        says where to, for agents that are told of it. It is forgotten with `stream`.
+        """Restore all files except those of `spare`, between two snapshots of the store; return the failures.
+        `title` names the target, for agents that get a note. It is forgotten with `stream`.
         """
         kind = "undo" if is_undo else "rewind"
         turn = await asyncio.to_thread(
@@ -144,20 +147,21 @@ class RewindPlan:
         await self._now.aclose()
 
 
-async def plan_rewind(store: TreeStore, root: str, look: int) -> RewindPlan:
-    """Plan how to restore a folder to a snapshot of its history."""
+async def plan_rewind(store: TreeStore, root: str, look: int, contents: Contents | None = None) -> RewindPlan:
+    """Plan how to restore a folder to a snapshot of its history, but for files of these contents."""
     now = await take_snapshot([root], store=store)
     try:
         await now.record(None, "now")
-        return await asyncio.to_thread(_plan, store, now, look)
+        return await asyncio.to_thread(_plan, store, now, look, contents or {})
     except BaseException:
         await now.aclose()
         raise
 
 
-def _plan(store: TreeStore, now: Snapshot, look: int) -> RewindPlan:
+def _plan(store: TreeStore, now: Snapshot, look: int, contents: Contents) -> RewindPlan:
     root = now.roots[0]
     there, wanted = now.entries, store.tree(root, look)
+    _put(store, wanted, there, {path: contents[path] for path in contents.keys() - now.private_paths})
     different = [path for path in sorted(wanted.keys() | there.keys()) if wanted.get(path) != there.get(path)]
     sides = [entry for path in different for tree in (wanted, there) if (entry := tree.get(path))]
     missing = store.missing(entry.digest for entry in sides if entry.is_kept)
@@ -188,8 +192,24 @@ def _plan(store: TreeStore, now: Snapshot, look: int) -> RewindPlan:
     )
 
 
+def _put(
+    store: TreeStore,
+    tree: dict[str, SnapshotEntry],
+    there: Mapping[str, SnapshotEntry],
+    contents: Contents,
+) -> None:
+    """Let the tree have these contents, and the store, but for files that hold secrets."""
+    for path, content in contents.items():
+        if is_secret_name(path):
+            continue
+        old = tree.pop(path, None) or there.get(path) or SnapshotEntry("file", "", 0)
+        if content is not None:
+            tree[path] = old._replace(digest=content_digest(content), size=len(content))
+            store.keep({tree[path].digest: (content, None)})
+
+
 class FolderRewind:
-    """All that goes back with one turn, shown to a person before it is done. Made by `planned_rewind`."""
+    """All changes of going back to a turn, shown before they are made. Made by `planned_rewind`."""
 
     def __init__(self, store: TreeStore, plans: Sequence[RewindPlan]) -> None:
         self._store = store
@@ -204,8 +224,8 @@ class FolderRewind:
         return await asyncio.to_thread(lambda: any(self._store.is_busy(plan.root) for plan in self.plans))
 
     async def preview(self, turn: int) -> dict[str, Any]:
-        """The changes of a rewind and their authors, as JSON: each file as putting it back would change it.
-        What was added to it since goes.
+        """Return the changes of a rewind and their authors, as JSON: each file with the effect of restoring
+        it. Later additions are lost.
         """
         return {
             "turn": turn,
@@ -234,8 +254,8 @@ class FolderRewind:
         identity: str | None = None,
         also: Collection[str] = (),
     ) -> RewindDone:
-        """Put files back; of those that a person changed since, only those of `also`. Without an `identity`
-        it is the way forth, and a person's change refuses all of it. Raises `RewindRefused`.
+        """Restore files; of those that a person changed since, only those in `also`. Without an `identity`
+        this undoes a rewind, and a person's change refuses all of it. Raises `RewindRefused`.
         """
         if await self.is_busy():
             raise RewindRefused("a turn runs in this folder: let it end first")
@@ -269,14 +289,16 @@ class FolderRewind:
 
 
 @asynccontextmanager
-async def planned_rewind(store: TreeStore, places: Places) -> AsyncIterator[FolderRewind]:
-    """The plans for some folders, valid inside the block. Raises `RewindRefused`."""
+async def planned_rewind(
+    store: TreeStore, places: Places, *, contents: Mapping[str, Contents] | None = None
+) -> AsyncIterator[FolderRewind]:
+    """The plans for some folders, valid inside the block; `contents` by folder. Raises `RewindRefused`."""
     async with AsyncExitStack() as stack:
         plans: list[RewindPlan] = []
         for root, look in places:
             if not await asyncio.to_thread(os.path.isdir, root):
                 raise RewindRefused(f"{root} no longer exists")
-            plans.append(await plan_rewind(store, root, look))
+            plans.append(await plan_rewind(store, root, look, (contents or {}).get(root)))
             stack.push_async_callback(plans[-1].aclose)
         yield FolderRewind(store, plans)
 
@@ -284,8 +306,8 @@ async def planned_rewind(store: TreeStore, places: Places) -> AsyncIterator[Fold
 def session_places(
     store: TreeStore, session: str, *, key: str = "", number: int | None = None
 ) -> tuple[int, Places]:
-    """A turn of a session, by the key of its prompt or by its number, else the last one; and its folders with
-    the looks before it, of which there are none if it is not remembered.
+    """Return a turn of a session, by the key of its prompt or by its number, by default the last one; and its
+    folders with the snapshots before it, none if it is not stored.
     """
     turns = [turn for turn in store.turns(session=session) if turn.kind == "turn" and turn.first is not None]
     if key:
@@ -297,7 +319,7 @@ def session_places(
 
 
 def undo_places(store: TreeStore, folders: Sequence[str]) -> Places:
-    """Where the last rewind of these folders began; nothing if there is none that was not undone."""
+    """Return where the last rewind of these folders began; nothing if all were undone."""
     roots = dict.fromkeys(map(os.path.realpath, folders))
     found = [(root, turn) for root in roots if (turn := last_rewind(store, root)) is not None]
     latest = max((turn.id for _, turn in found), default=0)
@@ -305,7 +327,7 @@ def undo_places(store: TreeStore, folders: Sequence[str]) -> Places:
 
 
 def turn_places(store: TreeStore, turns: Collection[Turn]) -> list[tuple[str, int]]:
-    """The folders of these turns, each with the look before its turn."""
+    """Return the folders of these turns, each with the snapshot before its turn."""
     return [
         (root, first)
         for turn in dict.fromkeys(turn.id for turn in turns)
@@ -315,7 +337,7 @@ def turn_places(store: TreeStore, turns: Collection[Turn]) -> list[tuple[str, in
 
 
 def last_rewind(store: TreeStore, root: str) -> Turn | None:
-    """The last rewind in a folder that was not undone."""
+    """Return the last rewind in a folder that was not undone."""
     stack: list[Turn] = []
     for turn in store.turns(root):
         if turn.kind == "rewind" and turn.first is not None:
@@ -326,12 +348,12 @@ def last_rewind(store: TreeStore, root: str) -> Turn | None:
 
 
 NAMED = 20
-"""Files that an agent is told of by name."""
+"""The most files to name to an agent."""
 
 
 def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
-    """The note for an agent's next prompt: files of its folders were put back since its last turn. Empty if
-    none were, or all of that was taken back.
+    """Return the note for an agent's next prompt: files of its folders that were restored since its last
+    turn. Empty if none were, or all of that was undone.
     """
     parts: list[str] = []
     for root in map(os.path.realpath, roots) if store.has_rewinds() else ():

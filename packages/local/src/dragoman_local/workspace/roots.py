@@ -48,12 +48,12 @@ _TRIES = 10
 
 
 class Roots:
-    """Opens the folders at once, and raises an error for a path that is not a folder."""
+    """Opens the folders at once; raises an error for a path that is not a folder."""
 
     def __init__(
         self, cwd: str, additional_directories: Sequence[str] = (), *, use_kernel: bool | None = None
     ) -> None:
-        """`use_kernel=False` walks every path by hand, as is done where the kernel cannot help."""
+        """`use_kernel=False` walks every path by hand, as on kernels without support."""
         if os.open not in os.supports_dir_fd:
             raise LocalMistake("agents can get files only on systems that open files relative to a folder")
         self._use_kernel = kernel.can_open_beneath() if use_kernel is None else use_kernel
@@ -80,19 +80,19 @@ class Roots:
 
     @property
     def cwd(self) -> str:
-        """Where it really is."""
+        """The real path."""
         return join_names(self._roots[0].real)
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """All roots, where they really are; the first is `cwd`."""
+        """All roots with their real paths; the first is `cwd`."""
         return tuple(join_names(root.real) for root in self._roots)
 
     @contextmanager
     def place(
         self, path: str, *, make_folders: bool = False, may_be_folder: bool = False
     ) -> Iterator[FilePlace]:
-        """Where a path leads: below a root, in a folder that is open, with a last name that is no link.
+        """Return the place of a path: below a root, in an open folder, with a last name that is not a link.
 
         What the system refuses here, or in the block, becomes a refusal.
         """
@@ -107,7 +107,7 @@ class Roots:
                 raise from_system(error) from error
 
     def locate(self, path: str, *, may_be_folder: bool = False) -> str:
-        """Where a path leads, links resolved, whether or not something is there."""
+        """Return the target of a path, with links resolved, even if it does not exist."""
         try:
             with self.place(path, may_be_folder=may_be_folder) as place:
                 return place.path
@@ -138,7 +138,7 @@ class Roots:
             self._release()
 
     def close(self) -> None:
-        """Close the folders as soon as they are unused. Nothing is served any more."""
+        """Close the folders as soon as they are unused. No more requests are served."""
         self._is_closed = True
         self._release()
 
@@ -203,7 +203,7 @@ def _root(fd: int, *, real: str, spelled_names: tuple[str, ...]) -> WorkspaceRoo
 # so no exchange of names while we look can make it a folder outside.
 
 MOST_STEPS = 40
-"""Links that are followed, and surprises that are looked at again, as many as Linux allows."""
+"""The most links to follow, and unexpected changes to check again, as many as Linux allows."""
 
 _DOWN = kernel.FOLDER | getattr(os, "O_NOFOLLOW", 0)
 
@@ -213,13 +213,13 @@ class WorkspaceRoot(Struct, frozen=True):
 
     fd: int
     spelled_names: Names
-    """As the session was opened with."""
+    """The names with which the session was opened."""
     real: Names
     """The same with its links resolved, once."""
     identity: tuple[int, int]
 
     def check(self) -> None:
-        """The agent means what its path names today; we would serve what it named when we opened it."""
+        """Check that the path still leads to the opened folder: the agent means its current target."""
         try:
             today = os.stat(join_names(self.real))
         except OSError as error:
@@ -229,7 +229,7 @@ class WorkspaceRoot(Struct, frozen=True):
 
 
 def find_root(roots: Sequence[WorkspaceRoot], names: Names) -> tuple[WorkspaceRoot, Names]:
-    """The innermost root that contains a path, and the rest of the path."""
+    """Return the innermost root that contains a path, and the rest of the path."""
     candidates = [
         (len(begin), root, rest)
         for root in roots
@@ -246,14 +246,16 @@ def find_root(roots: Sequence[WorkspaceRoot], names: Names) -> tuple[WorkspaceRo
 def resolve_path(
     roots: Sequence[WorkspaceRoot], names: Names, *, make_folders: bool, use_kernel: bool
 ) -> FilePlace:
-    """The place that a path leads to, with its folders made if they are missing and that is wanted."""
+    """Return the place of a path; missing folders are created if requested."""
     root, rest = find_root(roots, names)
     place = resolve_by_kernel(root, rest) if use_kernel else None
     return place or PathWalk(roots, root, rest, make_folders=make_folders).run()
 
 
 def resolve_by_kernel(root: WorkspaceRoot, rest: Names) -> FilePlace | None:
-    """The place, if the kernel reaches its folder without leaving the root and the last name is no link."""
+    """Return the place, if the kernel reaches its folder without leaving the root and the last name is not a
+    link.
+    """
     if not rest or rest[-1] == "..":
         return None
     try:
@@ -274,7 +276,7 @@ def resolve_by_kernel(root: WorkspaceRoot, rest: Names) -> FilePlace | None:
 
 
 class PathWalk:
-    """One resolution, step by step."""
+    """Resolves one path, step by step."""
 
     def __init__(
         self, roots: Sequence[WorkspaceRoot], root: WorkspaceRoot, rest: Names, *, make_folders: bool

@@ -29,11 +29,11 @@ _NEVER = ".git"
 
 
 class SearchMatches(NamedTuple):
-    """The paths that match, sorted folder by folder."""
+    """The matching paths, sorted folder by folder."""
 
     matches: list[str]
     is_truncated: bool
-    """Whether there may be more: a bound was reached."""
+    """Whether there may be more: a limit was reached."""
 
 
 def search(
@@ -74,7 +74,7 @@ def _split(roots: Roots, pattern: str) -> tuple[str, Names]:
 
 
 class GlobPattern:
-    """Names to match, one after another. A position is how many of them a path has used up."""
+    """Names to match, in order. A position is how many of them a path has matched."""
 
     def __init__(self, names: Sequence[str], *, hidden: bool) -> None:
         self._names = tuple(names)
@@ -85,7 +85,7 @@ class GlobPattern:
         return self._skip_any_folders({0})
 
     def after(self, positions: frozenset[int], name: str) -> frozenset[int]:
-        """The positions in the pattern after one more name."""
+        """Return the positions in the pattern after one more name."""
         next_positions: set[int] = set()
         for at in positions:
             if at == len(self._names):

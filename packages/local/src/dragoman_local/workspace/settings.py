@@ -1,4 +1,4 @@
-"""Settings for lending files and terminals: the answer for a missing file, the handling of conflicting
+"""Settings for providing files and terminals: the answer for a missing file, the handling of conflicting
 writes, the allowed commands, sizes.
 
 They are chosen for a workspace and can be chosen anew for each session, because what makes one agent work
@@ -20,58 +20,57 @@ MEBIBYTE = 1024 * KIBIBYTE
 
 
 class FileSettings(Struct, frozen=True, kw_only=True):
-    """The defaults lose nothing and hide nothing."""
+    """Settings for files. The defaults lose nothing and hide nothing."""
 
     missing: Literal["not_found", "empty"] = "not_found"
-    """What reading a file that does not exist is answered with: an error, or no text. Some agents read every
-    file before they create it, and take any error for a reason not to.
+    """The answer for reading a missing file: an error, or no text. Some agents read every file before they
+    create it, and stop at any error.
     """
 
     outside: Literal["forbidden", "not_found"] = "forbidden"
-    """What reading a path outside the folders is answered with, whether or not something is there. Agents
-    that look for instructions in every parent folder know what a missing file is, and may take anything else
-    for a failure.
+    """The answer for reading a path outside the folders, even if it exists. Agents that search for
+    instructions in every parent folder handle a missing file, but may take any other error for a failure.
     """
 
     stale: Literal["refuse", "ask", "merge"] = "refuse"
-    """What happens to a write over a file that has changed since the agent read it."""
+    """The handling of a write to a file that has changed since the agent read it."""
 
     strict: bool = False
     """Whether an existing file may be written only after it was read."""
 
     foreign_text: Literal["refuse", "latin-1"] = "refuse"
-    """What happens to text that is neither UTF-8 nor marked as UTF-16. Latin-1 fits every byte, so it is
-    right only where somebody knows that it is.
+    """The handling of text that is neither UTF-8 nor marked as UTF-16. Latin-1 fits every byte, so use it
+    only if it is known to be right.
     """
 
     form: Literal["keep", "exact"] = "keep"
-    """Whether a file that is overwritten keeps its encoding, its byte order mark and, if the new text has
-    `\\n` alone, line endings that were `\\r\\n` throughout; or whether the text is written as it came.
+    """Whether an overwritten file keeps its encoding, its byte order mark and, if the new text has only
+    `\\n`, line endings that were `\\r\\n` throughout; or whether the text is written unchanged.
     """
 
     fsync: bool = False
-    """Whether a write waits until the disk has it. It is atomic either way."""
+    """Whether a write waits until it is on the disk. It is atomic in either case."""
 
     read_bytes: int = 16 * MEBIBYTE
     """The longest text, or range of bytes, in one answer."""
 
     write_bytes: int = 64 * MEBIBYTE
-    """The longest text that is written."""
+    """The longest text to write."""
 
     scan_bytes: int = 1024 * MEBIBYTE
-    """How far into a file lines are looked for. It bounds the time of one read."""
+    """The most bytes of a file to search for lines, which limits the time of one read."""
 
     hash_bytes: int = 64 * MEBIBYTE
-    """Up to this size the version of a file is told by what it holds, above by the system's record of when it
-    was changed: reading it all for every line would take too long.
+    """Up to this size the version of a file is computed from its content, above from its metadata: reading it
+    all for every line would take too long.
     """
 
     base_bytes: int = 32 * MEBIBYTE
-    """What is kept, for each session, of texts as the agent knows them, to merge with."""
+    """The most bytes of texts to keep for merging in each session."""
 
     glob_matches: int = 1000
     glob_entries: int = 100_000
-    """How many names a search may look at."""
+    """The most names that a search may read."""
     glob_seconds: float = 2.0
 
     @property
@@ -83,7 +82,7 @@ class FileSettings(Struct, frozen=True, kw_only=True):
 DEFAULT_SETTINGS = FileSettings()
 
 Place: TypeAlias = Literal["here", "there", "nowhere"]
-"""Where an agent's files are: lent from here; lent there, and decided here; or none of our business."""
+"""Where an agent's files are: provided from here; provided there, and decided here; or not handled by us."""
 
 
 class LocalRules(Struct, frozen=True, kw_only=True):
@@ -92,52 +91,52 @@ class LocalRules(Struct, frozen=True, kw_only=True):
     policy: str | None = None
     """The absolute path of a file whose rules come first."""
     approve: Approve | None = None
-    """Who answers what no rule answers, if it is not a person."""
+    """Who answers without a rule, if not a person."""
     shell_lines: bool = False
-    """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
+    """Whether a shell runs a permitted line of shell; otherwise it is refused."""
     sandbox: SandboxChoice = "auto"
-    """The sandbox around commands in terminals of ours."""
+    """The sandbox around commands in our terminals."""
 
 
 class TerminalSettings(Struct, frozen=True, kw_only=True):
-    """The defaults run programs, no shell lines, and hand on no secrets."""
+    """Settings for terminals. The defaults run programs, no shell lines, and pass on no secrets."""
 
     shell_lines: bool = False
-    """Whether a `command` that only a shell understands is given to one. A guard sees the line first."""
+    """Whether a `command` that needs a shell is run by one. A guard sees the line first."""
 
     allow_env: tuple[str, ...] = ()
-    """Patterns of further variables of ours that commands get. Names that look like secrets must be spelled
-    out.
+    """Patterns of further variables of ours for commands. Names that look like secrets must be written in
+    full.
     """
 
     confine_cwd: bool = True
-    """Whether a command must start within the folders of the session. Where it goes from there is for
-    `sandbox` to say.
-    """
+    """Whether a command must start in the session's folders. `sandbox` limits where it goes from there."""
 
     output_bytes: int = MEBIBYTE
-    """What is kept of the output of a command whose request does not say."""
+    """The default bytes to keep of a command's output."""
 
     most_output_bytes: int = 8 * MEBIBYTE
-    """What is kept at most, whatever the request says."""
+    """The most bytes to keep, for any request."""
 
     most_running: int = 32
-    """Commands that may run at once in one session."""
+    """The most running commands in one session."""
 
     most_kept: int = 256
     kept_bytes: int = 64 * MEBIBYTE
-    """Ended commands whose output is kept, for agents that never release one; the oldest are forgotten."""
+    """The bytes of ended commands' output to keep, for agents that never release one; the oldest are
+    forgotten.
+    """
 
     grace: float = 1.0
-    """Seconds from asking a command to end to killing it."""
+    """The seconds from asking a command to end to killing it."""
 
     sandbox: SandboxChoice = "auto"
-    """The sandbox around commands. `auto` is `workspace` where the machine can hold it, and none where not; a
-    profile by name is refused where it cannot be held.
+    """The sandbox around commands. `auto` is `workspace` if the machine supports it, otherwise none; a named
+    profile is refused if it is not supported.
     """
 
     secrets: tuple[str, ...] = ()
-    """Files and folders that commands in the sandbox do not see, beside those of the home folder."""
+    """Files and folders to hide from commands in the sandbox, besides those of the home folder."""
 
 
 DEFAULT_TERMINALS = TerminalSettings()

@@ -26,34 +26,34 @@ IGNORED = frozenset(
     {".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache"}
     | {".ruff_cache", ".tox", ".nox", ".gradle", ".next", ".terraform", ".direnv"}
 )
-"""Folders of tools, large and made anew. Outside of git work trees there is nothing better to go by."""
+"""Folders of tools, large and generated. Outside of git work trees there is no better criterion."""
 
 
 class SnapshotSettings(Struct, frozen=True, kw_only=True):
-    """The bounds of a snapshot; whatever falls outside of one is noted."""
+    """The limits of a snapshot; everything outside of them is noted."""
 
     file_bytes: int = 8 * MEBIBYTE
-    """Larger files are not kept: they are compared by date, and can be neither shown nor restored."""
+    """Larger files are not stored: they are compared by date, and can't be shown or restored."""
 
     total_bytes: int = 512 * MEBIBYTE
-    """What is kept at most, all files together."""
+    """The most bytes to store, of all files together."""
 
     most_files: int = 200_000
     seconds: float = 10.0
-    """How long it may take to look at one root."""
+    """The most seconds for one root."""
 
     diff_bytes: int = 32 * MEBIBYTE
-    """Of all diffs together; what comes after that is named, not shown."""
+    """The most bytes of all diffs together; further ones are named, not shown."""
 
     ignore: frozenset[str] = IGNORED
-    """Names of folders that are not looked into, where no git says what is ignored."""
+    """Names of folders to skip, if no git says what is ignored."""
 
 
 DEFAULT_SNAPSHOT = SnapshotSettings()
 
 
 TICK = 50_000_000
-"""Nanoseconds within which two changes may bear the same date."""
+"""The nanoseconds within which two changes may have the same date."""
 
 LATE_CHANGE = "changed as the turn began, so their earlier content is unknown"
 
@@ -65,16 +65,16 @@ class SnapshotEntry(NamedTuple):
     digest: str
     size: int
     mode: int | None = None
-    """Who may read and write it; None if nobody looked."""
+    """Its permissions; None if unknown."""
 
     @property
     def is_kept(self) -> bool:
-        """Whether its content is known, and not only its date."""
+        """Whether its content is known, not only its date."""
         return not self.digest.startswith(_RECORD)
 
 
 def has_other_mode(old: SnapshotEntry, new: SnapshotEntry) -> bool:
-    """Whether others may read, write or run it now; a link's own mode says nothing."""
+    """Whether its permissions have changed; a link's own mode means nothing."""
     return "link" not in (old.kind, new.kind) and None not in (old.mode, new.mode) and old.mode != new.mode
 
 
@@ -88,18 +88,18 @@ class Capture(Struct):
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
     unknown: set[str] = field(default_factory=set)
-    """Files that were there, and may have been changed by the time they were looked at."""
+    """Existing files that may have changed before they were read."""
     unknown_folders: set[str] = field(default_factory=set)
-    """Folders of which nobody knows what else was in them, as paths that end with a slash; "" is the root."""
+    """Folders whose other contents are unknown, as paths that end with a slash; "" is the root."""
     records: dict[str, bytes] = field(default_factory=dict)
-    """The system's records of files that need not be read again as long as these are the same."""
+    """The system's records of files that need not be read again while they are equal."""
     changed_at: dict[str, int] = field(default_factory=dict)
-    """When what a look has read was changed, in nanoseconds since 1970."""
+    """The times of change of the read files, in nanoseconds since 1970."""
     private: set[str] = field(default_factory=set)
     """Files that git ignores."""
     began_at: float = 0.0
     look: int | None = None
-    """Its number in a store that keeps it."""
+    """The number of the snapshot in its store."""
 
     def has_missed(self, path: str) -> bool:
         """Whether the file's earlier existence and content are unknown."""
@@ -110,7 +110,7 @@ class Capture(Struct):
 
 
 class TurnStart:
-    """When a turn began, or the first of several, for a look at its folder that is still under way then."""
+    """The start of a turn, or the first of several, during a snapshot of its folder."""
 
     def __init__(self) -> None:
         self.moment: int | None = None
@@ -125,16 +125,16 @@ class TurnStart:
             self.moment = time.time_ns()
 
     def is_before(self, status: os.stat_result) -> bool:
-        """Whether the turn had begun when a change was made, as far as its record shows."""
+        """Whether the turn had begun before a change, as far as its record shows."""
         return self.moment is not None and changed_at(status) >= self.moment - TICK
 
 
 class OutOfTime(Exception):
-    """A bound on time was reached."""
+    """A time limit was reached."""
 
 
 class Deadline:
-    """The seconds that are left; none after a stop."""
+    """The remaining seconds; none after a stop."""
 
     def __init__(self, seconds: float, stop: threading.Event) -> None:
         self._end = time.monotonic() + seconds
@@ -149,17 +149,17 @@ class Deadline:
 
 
 def content_digest(data: bytes) -> str:
-    """The name of a content."""
+    """Return the digest of a content."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def changed_at(status: os.stat_result) -> int:
-    """When content or record were changed, in nanoseconds since 1970."""
+    """Return when content or metadata were changed, in nanoseconds since 1970."""
     return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def kind_of(status: os.stat_result) -> Kind | None:
-    """None for everything that has no content of its own: folders, devices, sockets."""
+    """Return the kind of a file; None without content of its own: folders, devices, sockets."""
     if stat.S_ISLNK(status.st_mode):
         return "link"
     if not stat.S_ISREG(status.st_mode):
@@ -168,13 +168,13 @@ def kind_of(status: os.stat_result) -> Kind | None:
 
 
 def entry_by_date(status: os.stat_result, kind: Kind) -> SnapshotEntry:
-    """An entry by the system's record alone."""
+    """Return an entry from the system's record alone."""
     record = f"{_RECORD}{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
     return SnapshotEntry(kind, record, status.st_size, stat.S_IMODE(status.st_mode))
 
 
 def content_at(name: str, *, folder: int) -> bytes:
-    """The contents of a file or link in an open folder."""
+    """Return the contents of a file or link in an open folder."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
         return os.fsencode(os.readlink(name, dir_fd=folder))
@@ -189,7 +189,7 @@ def content_at(name: str, *, folder: int) -> bytes:
 
 
 def open_parent(root: str, path: str, *, make: bool = False) -> int:
-    """The folder that a relative path is in, reached from the root without following a link.
+    """Open the folder of a relative path, from the root without following a link.
 
     NotADirectoryError or ELOOP if something on the way is not a folder any more.
     """
@@ -210,7 +210,7 @@ def open_parent(root: str, path: str, *, make: bool = False) -> int:
 
 
 def look(root: str, path: str, *, like: SnapshotEntry | None) -> SnapshotEntry | None:
-    """The current entry of a path, in the same form as `like`."""
+    """Return the current entry of a path, in the same form as `like`."""
     try:
         folder = open_parent(root, path)
     except OSError:  # a folder on the way is gone, or is a link: there is no file there that we would know

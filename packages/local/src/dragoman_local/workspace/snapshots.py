@@ -1,4 +1,4 @@
-"""Snapshots of folders before a turn, which show later what has changed, whatever changed it.
+"""Snapshots of folders before a turn, which later show all changes, by any program.
 
     snapshot = await take_snapshot(["/project"])
     ...  # the turn
@@ -47,7 +47,7 @@ __all__ = ["FileChange", "RevertRefused", "Snapshot", "TurnChangeSet", "take_sna
 
 
 LOOKS_AGAIN = 5
-"""Times that a look is repeated because another process has recorded a later one."""
+"""The retries of a snapshot because another process has stored a later one."""
 
 
 async def take_snapshot(
@@ -58,8 +58,8 @@ async def take_snapshot(
     start: TurnStart | None = None,
     then: AfterLook | None = None,
 ) -> Snapshot:
-    """Look at these folders. `store` is where to keep things, if they are to last longer than the snapshot.
-    `start` is when a turn began that does not wait for the end of it. `then` is called in the same thread.
+    """Take a snapshot of these folders. `store` is for contents that must outlive the snapshot. `start` is
+    the beginning of a turn that does not wait for its end. `then` is called in the same thread.
     """
     return await _take(Snapshot(_Archive(roots, settings, store)), start, then)
 
@@ -130,7 +130,7 @@ class Snapshot:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """The folders that it is a look at, without links."""
+        """Its folders, without links."""
         return self._archive.roots
 
     @property
@@ -139,15 +139,15 @@ class Snapshot:
 
     @property
     def growth(self) -> int:
-        """Bytes that later snapshots have added to what the first one kept, and that stay as long as any of
-        them does.
+        """The bytes that later snapshots have added to those of the first, which stay
+        until all are closed.
         """
         kept_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
         return kept_bytes - (self._archive.first_bytes or 0)
 
     @property
     def origin(self) -> object:
-        """The same for all snapshots that were retaken from one another, which alone can be compared."""
+        """The same for all snapshots retaken from one another; only these can be compared."""
         return self._archive
 
     def keeps(self, path: str) -> bool:
@@ -172,8 +172,8 @@ class Snapshot:
                 self._archive.first_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
 
     async def retake(self, *, start: TurnStart | None = None, then: AfterLook | None = None) -> Snapshot:
-        """Look again. What is as it was is neither read nor kept a second time; each of the two snapshots is
-        closed for itself. With `start`, a turn may begin while this goes on.
+        """Take another snapshot. Unchanged files are not read or stored again; each of the two is closed
+        separately. With `start`, a turn may begin in the meantime.
         """
         if self._is_closed:
             raise LocalMistake("this snapshot is closed")
@@ -181,16 +181,16 @@ class Snapshot:
 
     @property
     def entries(self) -> Mapping[str, SnapshotEntry]:
-        """The entries of the first folder."""
+        """Return the entries of the first folder."""
         return self._captures[0].entries
 
     @property
     def private_paths(self) -> Collection[str]:
-        """Files in the first of the folders that a store does not keep: git ignores them."""
+        """Return files in the first folder that a store does not keep, because git ignores them."""
         return self._captures[0].private
 
     def changes_since(self, entries: Mapping[str, SnapshotEntry]) -> TurnChangeSet:
-        """The differences of the first folder from an earlier state; its contents are kept."""
+        """Return the differences of the first folder from an earlier state; its contents are stored."""
         earlier = Snapshot(self._archive)
         earlier._captures = [Capture(entries=dict(entries)), *self._captures[1:]]
         changes = earlier._list_changes(self, is_past=False)
@@ -198,11 +198,11 @@ class Snapshot:
         return changes
 
     async def record(self, turn: int | None, at: Literal["begin", "end", "now"]) -> None:
-        """Let a turn of the store begin or end with this look, or only add the look."""
+        """Let a turn of the store begin or end with this snapshot, or only add the snapshot."""
         await asyncio.to_thread(self.record_here, turn, at)
 
     def record_here(self, turn: int | None, at: str) -> None:
-        """The same, in the thread of the caller."""
+        """Do the same in the caller's thread."""
         with self._archive.working:
             for ground, capture in zip(self._archive.grounds, self._captures, strict=True):
                 self._record_root(ground, capture, turn, at)
@@ -228,23 +228,23 @@ class Snapshot:
             store.end_turn(turn)
 
     async def begin_turn(self, turn: int) -> None:
-        """Let a turn of the store begin with this look. It ends with the next comparison."""
+        """Let a turn of the store begin with this snapshot. It ends with the next comparison."""
         await self.record(turn, "begin")
         self._turn = turn
 
     def share(self) -> Snapshot:
-        """The same look once more, which is closed for itself."""
+        """Return another handle of the same snapshot, which is closed separately."""
         twin = Snapshot(self._archive)
         twin.notes, twin._captures = list(self.notes), list(self._captures)
         twin._has_twin = self._has_twin = True
         return twin
 
     async def compare(self, later: Snapshot | None = None) -> TurnChangeSet:
-        """The changes since then, until now or until a repeated snapshot. May be asked again."""
+        """Return the changes since then, until now or until a repeated snapshot. May be called again."""
         return await asyncio.to_thread(self._compare, later)
 
     def adopt(self, path: str, later: Snapshot) -> None:
-        """Let one file count as it was when `later` was taken, which shares the contents."""
+        """Use a file's state in `later` as the new base; both share the contents."""
         if self._has_twin:  # to whom it counts as before
             self._captures = [replace(capture, entries={**capture.entries}) for capture in self._captures]
             self._has_twin = False
@@ -258,7 +258,7 @@ class Snapshot:
                     capture.entries[name] = newer.entries[name]
 
     async def aclose(self) -> None:
-        """Forget everything. Closing twice is fine."""
+        """Remove everything. A second call has no effect."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -314,7 +314,7 @@ class Snapshot:
 
 
 AfterLook: TypeAlias = Callable[[Snapshot], None]
-"""What is done with a look at once."""
+"""Called with a new snapshot at once."""
 
 
 def _differences(

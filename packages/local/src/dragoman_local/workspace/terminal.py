@@ -33,19 +33,19 @@ from dragoman_local.workspace.refusals import INTERNAL_ERROR, from_system, refus
 from dragoman_local.workspace.wall_notes import wall_note
 
 HANG_UP = 0.5
-"""Seconds without a word after which the output of an exited program is taken to be over, although somebody
-whom we did not find still holds it.
+"""The seconds of silence after which the output of an exited program counts as complete, although an unknown
+process still has it open.
 """
 
 BURST = 4 * 1024 * 1024
 PAUSE = 0.02
-"""After this many bytes nothing is read for this many seconds. A command that writes faster waits: the end of
-its output is all that is kept, and others use this loop too.
+"""After this many bytes, reading pauses for this many seconds. A faster command waits: only the end of its
+output is kept, and the loop has other users.
 """
 
 
 class ProcessExit(NamedTuple):
-    """The end of a program: one of the two, or neither if it is unknown."""
+    """The end of a program: an exit status or a signal, or neither if unknown."""
 
     code: int | None
     signal: str | None
@@ -64,9 +64,9 @@ class TerminalProcess:
         grace: float,
         wall: Wall | None = None,
     ) -> None:
-        """Raises an `ErrorAnswer` that says why it could not be started. `cwd` may be a name for an open
-        folder; `command.cwd` is for people. Behind a `wall`, what goes wrong after its launcher has started
-        is in the output.
+        """Raises an `ErrorAnswer` with the reason if it can't be started. `cwd` may be a name for an open
+        folder; `command.cwd` is for people. In a sandbox (`wall`), errors after the start of its launcher are
+        in the output.
         """
         self.command = command
         self._output_bytes = output_bytes
@@ -99,7 +99,7 @@ class TerminalProcess:
 
     @property
     def exit(self) -> ProcessExit | None:
-        """How it ended; None until it has."""
+        """How it ended; None while it runs."""
         if not self.has_ended:
             return None
         code = self.tree.returncode
@@ -112,8 +112,8 @@ class TerminalProcess:
         return self.ring.tail()
 
     async def wall_note(self) -> str:
-        """A line after the output of a failed command, about a path of its words that the sandbox protects;
-        empty if there is nothing to say, or no room for it.
+        """A line after the output of a failed command about a path in its words that the sandbox protects;
+        empty if there is none, or no room for it.
         """
         has_failed = self.exit is not None and self.exit.code not in (0, None)
         if self._boundary is None or not has_failed:
@@ -126,20 +126,22 @@ class TerminalProcess:
         return line if self._wall_note and has_room else ""
 
     async def wait(self) -> ProcessExit:
-        """Wait until it is over. Any number may wait; one who stops waiting disturbs nobody."""
+        """Wait until it has ended. Any number of callers may wait; one that stops waiting
+        affects no other.
+        """
         while (process_exit := self.exit) is None:
             await self._waiters.wait()
         return process_exit
 
     async def kill(self) -> None:
-        """End the whole tree: ask, and kill after the grace. Cancelled, it kills at once."""
+        """End the whole tree: ask, and kill after the grace. A cancellation kills at once."""
         await self.tree.aclose()
         if not self.tree.has_exited:  # not even a kill ends it; we have let it go
             self._end()
         await self.wait()
 
     def kill_now(self) -> None:
-        """The same without giving the loop a turn, also when there is no loop any more."""
+        """Do the same without a step of the loop, even if there is no loop any more."""
         self._silent = True  # what is still in the pipe is not waited for
         self.tree.kill_now()
         self._end()
@@ -249,11 +251,11 @@ class OutputTail(NamedTuple):
 
     text: str
     is_truncated: bool
-    """Whether something is missing at its beginning."""
+    """Whether its beginning is missing."""
 
 
 class OutputBuffer:
-    """Takes everything, keeps the end of it."""
+    """Accepts all output, keeps its end."""
 
     __slots__ = ("_is_finished", "_is_truncated", "_limit", "_tail_bytes")
 
@@ -273,12 +275,12 @@ class OutputBuffer:
             self._trim()
 
     def finish(self) -> None:
-        """There will be no more: half a character at the end is not a character any more."""
+        """Note that no more output comes: half a character at the end is dropped."""
         self._trim()
         self._is_finished = True
 
     def tail(self) -> OutputTail:
-        """The end of the output as text, at most as long as the limit."""
+        """Return the end of the output as text, at most as long as the limit."""
         self._trim()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         text = decoder.decode(bytes(self._tail_bytes), self._is_finished)

@@ -21,10 +21,10 @@ class Encoding(NamedTuple):
 
     codec: str
     mark: bytes = b""
-    """The byte order mark that it begins with. It is not a part of the text."""
+    """The byte order mark at its beginning, which is not part of the text."""
 
     def decode(self, data: bytes) -> str:
-        """The text of a whole file; refuses what is none."""
+        """Return the text of a whole file; raises an error if it is not text."""
         reader = TextReader(self)
         return reader.feed(data) + reader.end()
 
@@ -49,12 +49,12 @@ _MARKED = (
 
 
 def encoding_of(head: bytes) -> Encoding:
-    """The encoding that a file's first bytes show."""
+    """Return the encoding that a file's first bytes show."""
     return next((encoding for encoding in _MARKED if head.startswith(encoding.mark)), UTF_8)
 
 
 class TextReader:
-    """Decodes a file piece by piece. The first piece must hold the whole mark."""
+    """Decodes a file piece by piece. The first piece must contain the whole mark."""
 
     def __init__(self, encoding: Encoding) -> None:
         self._decode = codecs.getincrementaldecoder(encoding.codec)().decode
@@ -80,10 +80,10 @@ class TextReader:
 
 
 class LineWindow:
-    """Keeps some lines of a text that comes in pieces, and no more than may be answered."""
+    """Keeps some lines of a text that arrives in pieces, up to the limit of an answer."""
 
     def __init__(self, *, first: int = 1, limit: int | None = None, most: int) -> None:
-        """`first` counts from 1, and 0 counts as 1; `most` is in bytes of UTF-8, about."""
+        """`first` counts from 1, and 0 counts as 1; `most` is the approximate limit in bytes of UTF-8."""
         self._skip = max(first, 1) - 1
         self._lines_left = limit
         self._room = most
@@ -134,7 +134,7 @@ def _after_lines(text: str, begin: int, count: int) -> tuple[int, int]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines, each with its end; the last may have none."""
+    """Return the lines, each with its end; the last may have none."""
     *whole, last = text.split("\n")
     lines = [f"{line}\n" for line in whole]
     return [*lines, last] if last else lines
@@ -147,5 +147,7 @@ def is_crlf_throughout(text: str) -> bool:
 
 
 def with_endings_of(old: str, new: str) -> str:
-    """The new text with the line endings of the old, if those are `\\r\\n` and the new one has no `\\r`."""
+    """Return the new text with the line endings of the old, if those are `\\r\\n` and the new one has no
+    `\\r`.
+    """
     return new.replace("\n", "\r\n") if "\r" not in new and is_crlf_throughout(old) else new

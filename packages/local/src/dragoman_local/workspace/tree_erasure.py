@@ -1,4 +1,4 @@
-"""Removes turns from the store of snapshots, with all contents that only they had.
+"""Removes turns from the store of snapshots, with all contents that only they used.
 
 The looks of a folder are one line, and others may need what lies behind a turn. So what an erased look found
 goes to the next one, where it is nobody's: what was a turn's is not a person's now. Transactions are the
@@ -33,7 +33,7 @@ _RENEW_FILES = (
 def erase_turns(
     connection: sqlite3.Connection, contents: PackedContents, turns: Sequence[tuple[int]]
 ) -> None:
-    """Erase turns, the looks that only they asked for, and the contents that only these found."""
+    """Erase turns, the snapshots that only they used, and the contents that only these found."""
     spans: dict[int, list[tuple[int | None, int | None]]] = {}
     for turn in turns:
         for folder, *looks in connection.execute(

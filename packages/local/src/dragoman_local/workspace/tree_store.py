@@ -8,8 +8,9 @@ A folder has one line of looks, whichever session asked for them: a look holds o
 look before it. Contents are kept once, packed against what the same path held before. A turn spans looks:
 what is different between its first and its last was changed while it ran.
 
-SQLite in write-ahead mode: a process that is killed leaves whole looks. What is erased is overwritten. Of
-turns whose process is gone nobody knows the end; the next look closes them as torn.
+SQLite in write-ahead mode: a process that is killed leaves whole looks. What is erased is overwritten. With a
+seal, folders, paths, digests, prompts and contents are sealed; sessions, agents, times and sizes are in
+clear. Of turns whose process is gone nobody knows the end; the next look closes them as torn.
 """
 
 from __future__ import annotations
@@ -27,19 +28,22 @@ from typing import Any, NamedTuple
 from dragoman.errors import LocalMistake
 from dragoman.system.files import CAREFUL
 from dragoman_local.secrets.search import redact
-from dragoman_local.workspace.packed_contents import TABLE, PackedContents
+from dragoman_local.workspace.packed_contents import TABLE, ContentSeal, PackedContents, unsealed
 from dragoman_local.workspace.process_marks import ProcessMarks
 from dragoman_local.workspace.snapshot_entries import MEBIBYTE, Capture, Kind, SnapshotEntry
 from dragoman_local.workspace.tree_erasure import erase_turns
 
 BUDGET = 400 * MEBIBYTE
-"""What a store holds on disk; above it, the oldest looks become one."""
+"""The most bytes of a store on disk; above it, the oldest snapshots are merged."""
 
 WAIT_SECONDS = 10.0
-"""How long a look waits for another process to have written its own."""
+"""The seconds that a snapshot waits for another process to store its own."""
 
 PROMPT_LENGTH = 2000
-"""Characters that are kept of a prompt, without its secrets; the journal has all of it."""
+"""The most characters of a prompt to keep, without its secrets; the journal has all of it."""
+
+SEALED_NAME = "memory-sealed.db"
+"""Plain and sealed journals may be in one folder, so their stores are two."""
 
 _VERSION = 2
 
@@ -167,7 +171,7 @@ class Look(NamedTuple):
     id: int
     time: float
     is_whole: bool
-    """Whether all was seen; what a look that was cut short did not find is not known to be gone."""
+    """Whether everything was read; files that an interrupted snapshot did not find may still exist."""
 
 
 class Change(NamedTuple):
@@ -175,11 +179,11 @@ class Change(NamedTuple):
 
     path: str
     entry: SnapshotEntry | None
-    """None if nothing is there any more."""
+    """None if there is no file any more."""
     changed_at: int | None = None
-    """When the system says that it was changed, in nanoseconds since 1970."""
+    """The time of its change from the system, in nanoseconds since 1970."""
     is_sure: bool = True
-    """Whether it was seen before and after; else nobody knows when it changed."""
+    """Whether it was read before and after; otherwise the time of its change is unknown."""
 
 
 class Turn(NamedTuple):
@@ -189,20 +193,20 @@ class Turn(NamedTuple):
     session: str
     number: int
     kind: str
-    """`turn`, or `rewind` for files that were put back by us."""
+    """`turn`, or `rewind` for files that we restored."""
     journal: str
     stream: str
     agent: str
     prompt: str
     time: float
     first: int | None
-    """The look before it; None if there was none."""
+    """The snapshot before it; None if there was none."""
     last: int | None
-    """The look after it; None while it runs."""
+    """The snapshot after it; None while it runs."""
     is_torn: int
-    """Whether its process died: the last look came at some time after its end."""
+    """Whether its process died: the last snapshot came at some time after its end."""
     key: str = ""
-    """What a hub calls its prompt."""
+    """A hub's key of its prompt."""
 
 
 class Fork(NamedTuple):
@@ -210,9 +214,9 @@ class Fork(NamedTuple):
 
     source: str
     look: int
-    """The look at the source that it was made of."""
+    """The source's snapshot that was copied."""
     first: int
-    """The first look at the fork."""
+    """The first snapshot of the fork."""
 
 
 class _Files(NamedTuple):
@@ -226,16 +230,29 @@ class StaleLook(Exception):
     """A later snapshot of the folder exists: take a new one."""
 
 
-def store_beside(journal: str | Path) -> TreeStore:
-    """The store that belongs to a journal: all journals of a folder share it."""
+def store_beside(journal: str | Path, *, seal: ContentSeal | None = None) -> TreeStore:
+    """Return the store that belongs to a journal: all plain journals of a folder share one, and all sealed
+    ones another.
+    """
     path = Path(journal).expanduser().absolute()
-    return TreeStore(os.fspath(path.with_name("memory.db")), journal=os.fspath(path))
+    name = "memory.db" if seal is None else SEALED_NAME
+    return TreeStore(os.fspath(path.with_name(name)), journal=os.fspath(path), seal=seal)
 
 
 class TreeStore:
-    """The store. May be used from several threads and processes. Nothing is created before it is needed."""
+    """The store. May be used from several threads and processes. Files are created when they are first
+    needed.
+    """
 
-    def __init__(self, path: str = "", *, journal: str = "", budget: int = BUDGET) -> None:
+    def __init__(
+        self,
+        path: str = "",
+        *,
+        journal: str = "",
+        budget: int = BUDGET,
+        seal: ContentSeal | None = None,
+    ) -> None:
+        self._seal = seal
         self.path = path
         self.journal = journal
         """The journal that has the frames of its turns."""
@@ -243,7 +260,7 @@ class TreeStore:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._is_closed = False
-        self._contents = PackedContents()
+        self._contents = PackedContents(seal)
         self._last_files: dict[int, tuple[tuple[int, float], _Files]] = {}
         """By folder, our last look and what it found."""
         self._new_captures: list[Capture] = []
@@ -259,11 +276,11 @@ class TreeStore:
 
     @cached_property
     def folder(self) -> str:
-        """Where it is, without links. Asks the disk."""
+        """Return its folder, without links. Reads the disk."""
         return os.path.realpath(os.path.dirname(self.path))
 
     def own_paths(self, root: str) -> frozenset[str]:
-        """What changes in a root with every turn and is ours: our folder, or in it our files."""
+        """Return our own paths that change in a root with every turn: our folder, or our files in it."""
         below = os.path.relpath(self.folder, root) if self.path else ""
         if below != ".":
             return frozenset({below})
@@ -279,8 +296,8 @@ class TreeStore:
             self._marks.close()
 
     def together(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        """The results of these in one transaction: a result each, `StaleLook`, or the reason of a failure. If
-        the transaction fails, each is tried alone.
+        """Run these in one transaction; return a result each, `StaleLook`, or the reason of a failure. If the
+        transaction fails, each is tried alone.
         """
         try:
             with self._writing():
@@ -338,47 +355,86 @@ class TreeStore:
             connection.execute("pragma secure_delete = on")
             if version < _VERSION:
                 _make_tables(connection)
+            _check_mark(connection, "" if self._seal is None else self._seal.id)
         except BaseException:
             connection.close()
             raise
         self._connection = connection
         return connection
 
+    def _hide(self, name: str) -> str | bytes:
+        """As a name is stored."""
+        return name if self._seal is None else self._seal.hide(name.encode())
+
+    def _show(self, stored: str | bytes) -> str:
+        if isinstance(stored, str):
+            return stored
+        assert self._seal is not None
+        return unsealed(self._seal.show(stored)).decode()
+
+    def _row_of(self, entry: SnapshotEntry) -> tuple[object, ...]:
+        """For the table of files, which has the number of a content that is kept, and else its digest."""
+        digest: str | bytes = entry.digest
+        if entry.is_kept:
+            digest = bytes.fromhex(entry.digest)
+            digest = digest if self._seal is None else self._seal.hide(digest)
+        return (entry.kind, digest, *entry[2:])
+
+    def _entry(self, kind: Kind, digest: bytes | str, size: int, mode: int | None) -> SnapshotEntry:
+        if isinstance(digest, bytes):
+            digest = (digest if self._seal is None else unsealed(self._seal.show(digest))).hex()
+        return SnapshotEntry(kind, digest, size, mode)
+
+    def _change(
+        self,
+        path: str,
+        kind: Kind | None,
+        digest: bytes | str,
+        size: int,
+        mode: int | None,
+        changed: int | None,
+        is_sure: int,
+    ) -> Change:
+        entry = None if kind is None else self._entry(kind, digest, size, mode)
+        return Change(path, entry, changed, bool(is_sure))
+
     # Contents.
 
     def keep(self, contents: Mapping[str, tuple[bytes, str | None]]) -> int:
-        """Keep contents by their digests, each packed against the digest that is named with it; the bytes
-        that are new.
+        """Store contents by digest, each compressed against the content with the given digest; return the new
+        bytes.
         """
         with self._writing() as connection:
             return self._contents.keep(connection, contents)
 
     def missing(self, digests: Iterable[str]) -> set[str]:
-        """Digests without stored content."""
+        """Return digests without stored content."""
         with self._reading() as connection:
             return self._contents.missing(connection, digests)
 
     def content(self, name: str) -> bytes:
-        """The stored content with a digest; FileNotFoundError if nothing is."""
+        """Return the stored content with a digest; FileNotFoundError if there is none."""
         with self._reading() as connection:
-            return self._contents.content(connection, bytes.fromhex(name))
+            return self._contents.content(connection, name)
 
     # Looks.
 
     def files(self, root: str) -> dict[str, tuple[SnapshotEntry, bytes | None, bool]]:
-        """The files of the last look, with the system's records, and whether the content is kept."""
+        """Return the files of the last snapshot, with the system's records, and whether the content is
+        stored.
+        """
         with self._reading() as connection:
             rows = connection.execute(
                 "select path, kind, coalesce(blobs.digest, files.digest), files.size, mode, record, "
                 "blobs.id is not null from files join folders on folder = folders.id "
                 "left join blobs on blobs.id = files.digest where root = ? and kind is not null",
-                (root,),
+                (self._hide(root),),
             ).fetchall()
-        return {row[0]: (_entry(*row[1:5]), row[5], bool(row[6])) for row in rows}
+        return {self._show(row[0]): (self._entry(*row[1:5]), row[5], bool(row[6])) for row in rows}
 
     def record_look(self, root: str, capture: Capture, *, turn: int | None = None, at: str = "") -> int:
-        """Add a look to the folder's line, and let a turn begin or end there; its number. A look is added
-        once. `StaleLook` if the folder's last look is younger than this one.
+        """Add a snapshot to the folder's history, and let a turn begin or end there; return its number. A
+        snapshot is added once. `StaleLook` if the folder's last snapshot is younger than this one.
         """
         with self._writing() as connection:
             folder = self._number_of("folders", "root", root)
@@ -402,7 +458,9 @@ class TreeStore:
                     (folder, capture.began_at, capture.is_complete),
                 )
                 look = int(cursor.lastrowid or 0)
-                rows = [(look, changed, is_sure, folder, path) for path, changed, is_sure in changes]
+                rows = [
+                    (look, changed, is_sure, folder, self._hide(path)) for path, changed, is_sure in changes
+                ]
                 _execute_many(connection, _NEW_CHANGE, rows)
             self._close_torn(connection, folder, look)
             self._set_end(connection, folder, look, turn, at)
@@ -428,10 +486,11 @@ class TreeStore:
         if number is None:
             assert self._connection is not None
             query = f"select id from {table} where {column} = ?"  # noqa: S608  # names of ours
-            row = self._connection.execute(query, (name,)).fetchone()
+            stored = self._hide(name)
+            row = self._connection.execute(query, (stored,)).fetchone()
             if row is None:
                 insert = f"insert into {table} ({column}) values (?)"  # noqa: S608
-                row = (self._connection.execute(insert, (name,)).lastrowid,)
+                row = (self._connection.execute(insert, (stored,)).lastrowid,)
             number = self._numbers[table, name] = int(row[0])
         return number
 
@@ -449,72 +508,76 @@ class TreeStore:
             "left join blobs on blobs.id = files.digest where folder = ? and kind is not null",
             (folder,),
         ).fetchall()
-        records = {row[0]: row[5] for row in rows if row[5] is not None}
-        return _Files({row[0]: _entry(*row[1:5]) for row in rows}, records)
+        paths = [self._show(row[0]) for row in rows]
+        records = {path: row[5] for path, row in zip(paths, rows, strict=True) if row[5] is not None}
+        entries = {path: self._entry(*row[1:5]) for path, row in zip(paths, rows, strict=True)}
+        return _Files(entries, records)
 
     def _update_files(
         self, connection: sqlite3.Connection, folder: int, known: _Files, capture: Capture
     ) -> None:
         entries, records = known
         rows: list[tuple[object, ...]] = [
-            (folder, path, *_row_of(entry), capture.records.get(path))
+            (folder, self._hide(path), *self._row_of(entry), capture.records.get(path))
             for path, entry in capture.entries.items()
             if entries.get(path) != entry or records.get(path) != capture.records.get(path)
         ]
         if capture.is_complete:
             gone = entries.keys() - capture.entries.keys()
-            rows += [(folder, path, None, None, None, None, None) for path in gone]
+            rows += [(folder, self._hide(path), None, None, None, None, None) for path in gone]
         _execute_many(connection, _UPSERT_FILE, rows)
 
     def looks(self, root: str, *, since: int = 0) -> list[Look]:
-        """The oldest first; with `since`, from that one on."""
+        """Return snapshots, the oldest first; with `since`, from that one on."""
         with self._reading() as connection:
             rows = connection.execute(
                 "select looks.id, time, is_whole from folders join looks on folder = folders.id "
                 "where root = ? and looks.id >= ? order by looks.id",
-                (root, since),
+                (self._hide(root), since),
             )
             return [Look(row[0], row[1], bool(row[2])) for row in rows]
 
     def time_of(self, look: int) -> float:
-        """When a look began."""
+        """Return when a snapshot began."""
         with self._reading() as connection:
             return float(connection.execute("select time from looks where id = ?", (look,)).fetchone()[0])
 
     def changes_at(self, look: int) -> dict[str, Change]:
-        """What a look found to be different, by path."""
+        """Return the differences that a snapshot found, by path."""
         with self._reading() as connection:
             rows = connection.execute(_CHANGES_AT, (look,)).fetchall()
-        return {row[0]: _change(*row) for row in rows}
+        changes = (self._change(self._show(row[0]), *row[1:]) for row in rows)
+        return {change.path: change for change in changes}
 
     def changes_of(self, root: str, path: str) -> dict[int, Change]:
-        """What looks found of one file, by look, the oldest first."""
+        """Return the differences of one file, by snapshot, the oldest first."""
         with self._reading() as connection:
-            rows = connection.execute(_CHANGES_OF, (root, path)).fetchall()
-        return {row[0]: _change(path, *row[1:]) for row in rows}
+            rows = connection.execute(_CHANGES_OF, (self._hide(root), self._hide(path))).fetchall()
+        return {row[0]: self._change(path, *row[1:]) for row in rows}
 
     def tree(self, root: str, look: int) -> dict[str, SnapshotEntry]:
-        """All that was there at a look."""
+        """Return all files of a snapshot."""
         with self._reading() as connection:
-            rows = connection.execute(_TREE, {"root": root, "look": look}).fetchall()
-        return {row[0]: _entry(*row[1:]) for row in rows}
+            rows = connection.execute(_TREE, {"root": self._hide(root), "look": look}).fetchall()
+        return {self._show(row[0]): self._entry(*row[1:]) for row in rows}
 
     def roots(self) -> list[str]:
         with self._reading() as connection:
-            return [row[0] for row in connection.execute("select root from folders")]
+            return [self._show(row[0]) for row in connection.execute("select root from folders")]
 
     def record_fork(self, root: str, fork: Fork) -> None:
         """Store the origin of a folder, from which the authors of its lines are known."""
         with self._writing() as connection:
-            connection.execute("insert or replace into forks values (?, ?, ?, ?)", (root, *fork))
+            values = (self._hide(root), self._hide(fork.source), fork.look, fork.first)
+            connection.execute("insert or replace into forks values (?, ?, ?, ?)", values)
 
     def fork_of(self, root: str) -> Fork | None:
-        """The origin of a folder; None if it is not a fork."""
+        """Return the origin of a folder; None if it is not a fork."""
         with self._reading() as connection:
             row = connection.execute(
-                "select source, look, first from forks where root = ?", (root,)
+                "select source, look, first from forks where root = ?", (self._hide(root),)
             ).fetchone()
-            return None if row is None else Fork._make(row)
+            return None if row is None else Fork(self._show(row[0]), *row[1:])
 
     # Turns.
 
@@ -529,43 +592,53 @@ class TreeStore:
         prompt: str = "",
         key: str = "",
     ) -> int:
-        """A turn begins, as the next of its session, in folders without links. Its looks name it."""
-        text = redact(prompt)[:PROMPT_LENGTH]
+        """Begin the next turn of a session, in folders without links. Its snapshots name it."""
+        text = self._hide(redact(prompt)[:PROMPT_LENGTH])
         with self._writing() as connection:
             journal = self._number_of("journals", "path", self.journal)
             values = (session, kind, journal, stream, agent, text, time.time(), self._marks.own())
             turn = int(connection.execute(_NEW_TURN, values).lastrowid or 0)
             if key:
-                connection.execute("insert into turn_keys values (?, ?)", (turn, key))
+                connection.execute("insert into turn_keys values (?, ?)", (turn, self._hide(key)))
             for root in dict.fromkeys(roots):
                 folder = self._number_of("folders", "root", root)
                 connection.execute(_NEW_SPAN, (turn, folder))
             return turn
 
     def end_turn(self, turn: int) -> None:
-        """Note that a turn has ended; without a look after it, the next one closes it as torn."""
+        """Note that a turn has ended; without a snapshot after it, the next one closes it as torn."""
         with self._writing() as connection:
             connection.execute("update turns set mark = '' where id = ?", (turn,))
 
     def turns(self, root: str | None = None, *, session: str | None = None, since: int = -1) -> list[Turn]:
-        """Of a folder, of a session, or all, the oldest first; with `since`, what ended after that look."""
+        """Return the turns of a folder, of a session, or all, the oldest first; with `since`, those that
+        ended after that snapshot.
+        """
         query = _TURNS  # without an "or": what is not asked for must not keep SQLite from its indexes
         query += "" if root is None else " and root = :root"
         query += "" if session is None else " and session = :session"
         with self._reading() as connection:
             rows = connection.execute(
-                f"{query} order by turns.id", {"root": root, "session": session, "since": since}
+                f"{query} order by turns.id",
+                {"root": root and self._hide(root), "session": session, "since": since},
             )
-            return [Turn._make(row) for row in rows]
+            return [self._turn(*row) for row in rows]
+
+    def _turn(self, *row: Any) -> Turn:
+        turn = Turn._make(row)
+        if self._seal is None:
+            return turn
+        journal, prompt, key = map(self._show, (turn.journal, turn.prompt, turn.key))
+        return turn._replace(journal=journal, prompt=prompt, key=key)
 
     def folders_of(self, turn: int) -> list[tuple[str, int | None, int | None]]:
-        """Where a turn ran, with the looks before and after it."""
+        """Return the folders of a turn, with the snapshots before and after it."""
         with self._reading() as connection:
             query = "select root, first, last from spans join folders on folder = folders.id where turn = ?"
-            return connection.execute(query, (turn,)).fetchall()
+            return [(self._show(row[0]), *row[1:]) for row in connection.execute(query, (turn,))]
 
     def has_rewinds(self) -> bool:
-        """Whether files were ever put back, anywhere."""
+        """Whether files were ever restored, anywhere."""
         with self._reading() as connection:
             query = "select 1 from turns where kind = 'rewind' limit 1"
             return connection.execute(query).fetchone() is not None
@@ -576,7 +649,7 @@ class TreeStore:
             rows = connection.execute(
                 "select mark from spans join turns on turn = turns.id join folders on folder = folders.id "
                 "where root = ? and last is null",
-                (root,),
+                (self._hide(root),),
             ).fetchall()
         return any(self._marks.is_alive(row[0]) for row in rows)
 
@@ -595,7 +668,7 @@ class TreeStore:
     # What is not needed any more.
 
     def forget(self, streams: Collection[str]) -> None:
-        """Erase the turns of these streams, and looks and contents that only they used."""
+        """Erase the turns of these streams, with snapshots and contents that only they used."""
         if os.path.exists(self.path):
             with self._writing() as connection:
                 connection.execute("create temp table if not exists forgotten (name text primary key)")
@@ -644,6 +717,19 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("commit")
 
 
+def _check_mark(connection: sqlite3.Connection, ident: str) -> None:
+    """Mark a new store with the key that it is sealed with; refuse one of another key, or without one."""
+    has_mark = connection.execute("select 1 from sqlite_master where name = 'seal'").fetchone() is not None
+    if ident and not has_mark:
+        if connection.execute("select 1 from folders").fetchone() is not None:
+            raise LocalMistake("the memory of turns is not sealed, and stays so: move it away")
+        connection.execute("create table if not exists seal (one integer primary key, id text not null)")
+    if ident:
+        connection.execute("insert or ignore into seal values (1, ?)", (ident,))
+    if (ident or has_mark) and connection.execute("select id from seal").fetchone() != (ident,):
+        raise LocalMistake("the memory of turns is sealed with another key")
+
+
 def _unless_stale(work: Callable[[], Any]) -> Any:
     try:
         return work()
@@ -659,7 +745,7 @@ def _execute_many(connection: sqlite3.Connection, statement: str, rows: Sequence
 
 def _changes(
     known: Mapping[str, SnapshotEntry], capture: Capture, *, is_sure: bool
-) -> Iterator[tuple[object, ...]]:
+) -> Iterator[tuple[str, int | None, bool]]:
     """Paths of what is different, and when it changed. It is sure if the look before it saw everything."""
     for path, entry in capture.entries.items():
         before = known.get(path)
@@ -669,25 +755,3 @@ def _changes(
         for path in known.keys() - capture.entries.keys():
             # One that changed as the turn began is seen with its next look.
             yield path, None, is_sure and path not in capture.unknown
-
-
-def _row_of(entry: SnapshotEntry) -> tuple[object, ...]:
-    """For the table of files, which has the number of a content that is kept, and else its digest."""
-    return (entry.kind, bytes.fromhex(entry.digest) if entry.is_kept else entry.digest, *entry[2:])
-
-
-def _entry(kind: Kind, digest: bytes | str, size: int, mode: int | None) -> SnapshotEntry:
-    return SnapshotEntry(kind, digest.hex() if isinstance(digest, bytes) else digest, size, mode)
-
-
-def _change(
-    path: str,
-    kind: Kind | None,
-    digest: bytes | str,
-    size: int,
-    mode: int | None,
-    changed: int | None,
-    is_sure: int,
-) -> Change:
-    entry = None if kind is None else _entry(kind, digest, size, mode)
-    return Change(path, entry, changed, bool(is_sure))

@@ -1,4 +1,4 @@
-"""Versions of files, and the version that each session has seen.
+"""Versions of files, and the version that each session has read.
 
 A version is a token made from what a file holds, so that a file which was changed and changed back has the
 version it had. Very large files get one from the system's record of their last change instead.
@@ -15,10 +15,10 @@ from collections import OrderedDict
 from typing import NamedTuple, Protocol
 
 ABSENT = "absent"
-"""The version of a file that is not there."""
+"""The version of a missing file."""
 
 MOST_FILES = 100_000
-"""Files that a session remembers."""
+"""The most files that a session remembers."""
 
 Version = str
 
@@ -39,20 +39,20 @@ def version_by(digest: ContentHash) -> Version:
 
 
 def version_of(data: bytes) -> Version:
-    """By content."""
+    """Return a version computed from the content."""
     digest = new_digest()
     digest.update(data)
     return version_by(digest)
 
 
 def version_by_record(status: os.stat_result) -> Version:
-    """A version from the file's metadata: its identity, size and time of change."""
+    """Return a version from the file's metadata: its identity, size and time of change."""
     fields = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return "r" + version_of(repr(fields).encode())[1:]
 
 
 class KnownVersion(NamedTuple):
-    """The version of one file that an agent has seen."""
+    """The version of one file that an agent has read."""
 
     version: Version
     base: str | None = None
@@ -78,7 +78,7 @@ class KnownVersions:
             return self._versions.get(path)
 
     def set(self, path: str, version: Version, base: str | None = None) -> None:
-        """This is what it knows from now on. The oldest texts go first when they become too large."""
+        """Set the version that it knows now. The oldest texts are dropped when they become too large."""
         with self._lock:
             before = self._versions.pop(path, None)
             self._held_bytes -= _size(before)

@@ -17,7 +17,7 @@ from dragoman_local.sandbox.boundary import Boundary
 from dragoman_local.workspace.commands import PlannedCommand
 
 MOST_WORDS: Final = 300
-"""Words that are looked up on the disk."""
+"""The most words to look up on the disk."""
 
 _OWN: Final = ("/tmp", "/var/tmp", "/dev", "/proc")  # noqa: S108
 """Where a command has places of its own in the sandbox."""
@@ -32,7 +32,7 @@ _READERS: Final = frozenset(
 
 
 def wall_note(command: PlannedCommand, boundary: Boundary) -> str:
-    """One sentence for readers of the output; empty if no word names such a path. It looks at the disk."""
+    """Return one sentence for readers of the output; empty if no word names such a path. Reads the disk."""
     found = next(_refused(command, boundary), None)
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""A workspace: the files and terminals that a client gives to each session, and their method handlers.
+"""A workspace: the files and terminals that a client provides to each session, and their method handlers.
 
     workspace = Workspace()
     client = Client("my-client")
@@ -66,7 +66,7 @@ from dragoman_local.workspace.write_conflicts import AskConflict, RecordConflict
 # They turn messages into calls of a session's terminals and back; what is allowed is decided there.
 
 Sessions: TypeAlias = Callable[[str, object], LentTerminals]
-"""Gives the terminals of a session, by its id and the agent that asks."""
+"""Returns the terminals of a session, by its id and the agent that asks."""
 
 _Creates: TypeAlias = Callable[[CreateTerminalRequest, object], Awaitable[CreateTerminalResponse]]
 _Shows: TypeAlias = Callable[[TerminalOutputRequest, object], Awaitable[TerminalOutputResponse]]
@@ -91,7 +91,7 @@ class HasTerminals(Protocol):
 
 
 def serve_terminals(client: HasTerminals, sessions: Sessions) -> None:
-    """Make a client answer for the terminals of these sessions."""
+    """Let a client answer for the terminals of these sessions."""
 
     async def create(request: CreateTerminalRequest, agent: object) -> CreateTerminalResponse:
         terminals = sessions(request.session_id, agent)
@@ -163,7 +163,7 @@ class LentSession(NamedTuple):
         self.files.session_id = self.terminals.session_id = session_id
 
     def for_subagent(self, session_id: str, around: WorkspaceHooks) -> LentSession:
-        """The same for another session, with its own id for the guard."""
+        """Return the same for another session, with its own id for the guard."""
         return LentSession(
             LentFiles(session_id, self.files.files, around), self.terminals.for_subagent(session_id)
         )
@@ -174,7 +174,7 @@ class LentSession(NamedTuple):
 
 
 class Workspace:
-    """Lends files and terminals. Making one opens nothing."""
+    """Provides files and terminals. Constructing opens nothing."""
 
     def __init__(
         self,
@@ -188,11 +188,11 @@ class Workspace:
         root_of: Callable[[str], str] | None = None,
         on_no_wall: Callable[[str], None] | None = None,
     ) -> None:
-        """`ask` decides conflicts if the settings say so, `record` hears of every decision, `guard` is asked
-        before each access to a file and each start of a command, and refuses by raising. Without settings
-        for `terminals` there are none. `root_of` gives the session for which a subagent's session works:
-        the subagent is lent the same folders and terminals. `on_no_wall` hears why commands of a session run
-        without a sandbox, if nobody chose that; else the log does.
+        """`ask` decides conflicts if the settings require it, `record` is called with every decision, `guard`
+        is called before each access to a file and each start of a command, and refuses by raising. Without
+        settings for `terminals` there are none. `root_of` returns the parent session of a subagent's session,
+        which gets the same folders and terminals. `on_no_wall` gets the reason why commands of a session run
+        without a sandbox, if nobody chose that; otherwise the log does.
         """
         self._settings = settings
         self._terminals = terminals
@@ -204,7 +204,7 @@ class Workspace:
         self._writing = threading.Lock()
 
     def serve(self, client: Servable, *, write: bool = True, extensions: bool = True) -> None:
-        """Make this workspace answer a client's requests for files and terminals."""
+        """Let this workspace answer a client's requests for files and terminals."""
         client.read_text_file(self._read_text_file)
         if write:
             client.write_text_file(self._write_text_file)
@@ -226,7 +226,7 @@ class Workspace:
         settings: FileSettings | None = None,
         agent: object = None,
     ) -> LentFiles:
-        """Lend the folders of a session whose id is known, as when it is loaded or resumed.
+        """Provide the folders of a session with a known id, for example a loaded or resumed one.
 
         Opening it again replaces its folders, all of them; what the agent was told of files stays, and so do
         its terminals. `roots` are folders that somebody has opened already, in place of `cwd`; they are the
@@ -248,8 +248,8 @@ class Workspace:
         settings: FileSettings | None = None,
         agent: object = None,
     ) -> Iterator[SessionOpening]:
-        """Lend the folders of a session that is about to be made. Its agent may ask for files before we have
-        learned its id; if this is the only opening under way, such a request is taken to be for it.
+        """Provide the folders of a session that is about to be created. Its agent may request files before
+        its id is known; if this is the only opening in progress, such a request belongs to it.
         """
         lent = self._lend(roots or Roots(cwd, additional_directories), settings, before=None)
         opening = SessionOpening(lent, agent, self._settle)
@@ -262,11 +262,11 @@ class Workspace:
                 lent.close()
 
     def session(self, session_id: str, agent: object = None) -> LentFiles:
-        """The files of a session; an error if it is not open here for this agent."""
+        """Return the files of a session; an error if it is not open here for this agent."""
         return self._session_of(session_id, agent).files
 
     def terminals(self, session_id: str, agent: object = None) -> LentTerminals:
-        """The terminals of a session; an error if it is not open here for this agent."""
+        """Return the terminals of a session; an error if it is not open here for this agent."""
         return self._session_of(session_id, agent).terminals
 
     def _session_of(self, session_id: str, agent: object) -> LentSession:
@@ -282,14 +282,14 @@ class Workspace:
         raise session_unknown(session_id)
 
     def close(self, session_id: str, *, agent: object = None) -> None:
-        """Lend nothing more in this session, and kill what runs in it. Closing twice is fine."""
+        """End this session's access, and kill its commands. A second call has no effect."""
         lent = self._sessions.pop((agent, session_id), None)
         if lent is not None:
             lent.close()
 
     def renew(self, former_id: str, session_id: str) -> None:
-        """Give the folders of a lost session to the session in its place. What runs for the former one is
-        killed, and what it was told of files is forgotten, as the agent has.
+        """Give the folders of a lost session to its successor. Commands of the old one are killed, and its
+        known file versions are forgotten, as by the agent.
         """
         former = self._sessions.pop((None, former_id), None)
         if former is not None:
@@ -378,7 +378,7 @@ class Workspace:
 
 
 class SessionOpening:
-    """A session that is being made."""
+    """A session that is being created."""
 
     def __init__(self, lent: LentSession, agent: object, settle: Callable[[_Key, LentSession], None]) -> None:
         self.session = lent
@@ -388,7 +388,7 @@ class SessionOpening:
         self._claimed_id: str | None = None
 
     def settle(self, session_id: str) -> None:
-        """The session has been made, and this is its id."""
+        """Set the id of the created session."""
         self.is_settled = True
         self._settle((self.agent, session_id), self.session)
 

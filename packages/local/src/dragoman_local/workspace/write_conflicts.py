@@ -30,16 +30,16 @@ _REASONS: dict[Kind, tuple[str, str]] = {
 
 
 class WriteClash(NamedTuple):
-    """The file that a write found, in place of the version that its agent knows."""
+    """The existing file of a write, in place of the version that its agent knows."""
 
     kind: Kind
     path: str
     version: Version
-    """What is there now; `absent` if nothing is."""
+    """The current version; `absent` if there is no file."""
     base: str | None
     """The text that the agent knows, if it was kept."""
     theirs: str | None
-    """The text that is there now, if it is one."""
+    """The current text, if it is text."""
 
 
 class WriteConflict(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class WriteConflict(Struct, frozen=True, kw_only=True):
     kind: Kind
     base: str | None
     ours: str
-    """What the agent wants to write."""
+    """The text that the agent wants to write."""
     theirs: str | None
 
 
@@ -64,14 +64,14 @@ class ConflictDecision(Struct, frozen=True, kw_only=True):
 
 
 class WriteResult(NamedTuple):
-    """A write that happened."""
+    """A successful write."""
 
     path: str
     version: Version
-    """Of what is there now."""
+    """The version after it."""
     is_created: bool
     outcome: Outcome | None = None
-    """How a conflict was decided, if there was one."""
+    """The decision on a conflict, if there was one."""
 
 
 AskConflict: TypeAlias = Callable[[WriteConflict], Awaitable[Verdict]]
@@ -81,7 +81,7 @@ RecordConflict: TypeAlias = Callable[[ConflictDecision], None]
 def kind_of_clash(
     version: KnownVersion | None, now: Version, *, strict: bool, has_forgotten: bool
 ) -> Kind | None:
-    """How the file differs from the agent's version, or None if it may write."""
+    """Return how the file differs from the agent's version, or None if it may write."""
     if version is None:
         if now == ABSENT:
             return None
@@ -94,7 +94,7 @@ def kind_of_clash(
 
 
 def base_of(version: KnownVersion | None) -> str | None:
-    """The text that the agent believes the file to have; empty for a missing file."""
+    """Return the text that the agent expects in the file; empty for a missing file."""
     if version is None:
         return None
     return "" if version.version == ABSENT else version.base

@@ -86,6 +86,8 @@ def test_paths_outside_the_session_are_marked() -> None:
 def test_what_would_be_written_is_shown() -> None:
     assert f"New text of {ROOT}/x:\n  one\n  two" in render_act(write(f"{ROOT}/x", text="one\ntwo"))
     assert f"Change of {ROOT}/x: its content is not known" in render_act(tool("edit", "x"))
+    same = tool("edit", "x", raw_input={"file_path": "x", "old_string": "a", "new_string": "a"})
+    assert f"Change of {ROOT}/x: its text stays the same" in render_act(same)
 
 
 def test_texts_that_nobody_understands_are_named() -> None:

@@ -38,9 +38,9 @@ def connect(
     ledger: Ledger | None = None,
     policy: str = "",
 ) -> Conversation:
-    """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line,
-    which no shell runs, or an address. `on_stderr` is called from another thread. `dialect`, `quirks`,
-    `ledger` and `policy` are those of the awaited `connect`.
+    """Start an agent if necessary, and initialize it for the length of a `with`. A string is an address or a
+    command line, which runs without a shell. `on_stderr` is called from another thread. `dialect`, `quirks`,
+    `ledger` and `policy` are the same as in the asynchronous `connect`.
 
         with connect("some-agent --acp") as agent:
             session = agent.new_session(cwd="/project")

@@ -22,7 +22,9 @@ log = logging.getLogger(__name__)
 
 
 class Conversation:
-    """An agent, talked to through a loop. Nothing starts before the `with` is entered."""
+    """A conversation with an agent, run by an event loop in another thread. Nothing starts
+    before the `with`.
+    """
 
     def __init__(self, connecting: ConnectContext, threads: ProgramThreads, stderr: StderrCalls) -> None:
         self._connecting = connecting
@@ -89,7 +91,7 @@ class StderrCalls:
 
     @property
     def put(self) -> Callable[[bytes], None] | None:
-        """The function that accepts a chunk; None if nobody reads standard error."""
+        """The function that accepts a chunk; None if no function reads standard error."""
         return None if self._function is None else self._put
 
     def _put(self, chunk: bytes) -> None:
@@ -107,7 +109,7 @@ class StderrCalls:
                 log.exception("on_stderr failed")
 
     def close(self) -> None:
-        """Wait until the function has got everything, but not for ever."""
+        """Wait for a limited time until the function has received everything."""
         if self._thread is not None:
             self._chunks.put(b"")
             self._thread.join(STUBBORN)

@@ -29,7 +29,7 @@ def in_threads(original: A, threads: ProgramThreads) -> A:
 
 
 class ThreadHandler(Handler):
-    """Wraps a handler; for its link it is a coroutine function that takes the peer."""
+    """Wraps a handler as a coroutine function that takes the peer."""
 
     __slots__ = ("_handler", "_threads")
 
@@ -40,12 +40,12 @@ class ThreadHandler(Handler):
         self._threads = threads
 
     async def work(self, message: object, peer: object) -> Any:
-        """Handle a request, once the program has seen the messages before it."""
+        """Handle a request after the program has seen the messages before it."""
         await self._threads.until_free()
         return await self.now(message, peer)
 
     def now(self, message: object, peer: object) -> Coroutine[object, None, Any]:
-        """A notification."""
+        """Handle a notification."""
         handler = self._handler
         if handler.is_async:
             return handler.work(message, peer)

@@ -1,4 +1,4 @@
-"""`serve`, for agents whose handlers are all plain functions.
+"""`serve` for agents whose handlers are all plain functions.
 
 The awaited `serve` does the work, with its event loop in the main thread; each handler has a thread of its
 own. A handler that does not end is left behind in its thread.
@@ -12,7 +12,7 @@ from dragoman.sdk.agent.agent import Agent
 
 
 def serve(agent: Agent, *, limits: Limits | None = None) -> None:
-    """Serve one client over stdin and stdout until it hangs up. Blocks.
+    """Serve one client over stdin and stdout until the client closes the connection. Blocks.
 
         agent = Agent("echo")
 

@@ -23,7 +23,7 @@ from dragoman.wire.plain import PlainRequest
 CANCEL_REQUEST = "$/cancel_request"
 
 HELD_LIMIT = 1024 * 1024
-"""Bytes that may wait for `initialize` to be answered: thousands of small requests, but not any number."""
+"""The most bytes of requests that may wait for `initialize`: enough for thousands of small requests."""
 
 _HELD_EACH = 256  # bytes that a held request costs beside its params
 
@@ -34,7 +34,7 @@ ECHO = "it repeats what it gets, so it is not an ACP agent"
 
 
 class OutgoingCall(Struct, Generic[C], eq=False):
-    """A request that we sent and whose answer is still out."""
+    """A request that we sent, and that has no answer yet."""
 
     id: int | str
     method: str
@@ -87,7 +87,7 @@ class ErrorReply(Struct, frozen=True):
     frame: bytes
     why: str
     stray: bytes = b""
-    """The text that it answers, if that was not even the beginning of a frame."""
+    """The text that this error answers, if the text was not even the beginning of a frame."""
 
 
 class Ignored(Struct, frozen=True):
@@ -109,9 +109,8 @@ _read_cancel = json_decoder(_CancelRequest).decode
 
 
 class Connection(Generic[C]):
-    """The ids and open requests of one side. `lifecycle` is for the side that has to be initialized,
-    `prefix` for a side that adds its own calls to those of another: its ids are strings that begin with
-    the prefix.
+    """The ids and open requests of one side. `lifecycle` is for the side that must be initialized. `prefix`
+    is for a side that adds its own calls to those of another side: its ids are strings with this prefix.
     """
 
     __slots__ = (
@@ -126,7 +125,7 @@ class Connection(Generic[C]):
     )
 
     def __init__(self, lifecycle: Lifecycle | None = None, *, prefix: str = "", first_id: int = 1) -> None:
-        """`first_id` is above the ids of whoever called the same peer before us."""
+        """`first_id` is higher than the ids of earlier callers of the same peer."""
         self.lifecycle = lifecycle or Lifecycle(ready=True)
         self.calls: dict[Id, OutgoingCall[C]] = {}
         self.incoming_requests: dict[Id, IncomingRequest] = {}
@@ -139,7 +138,7 @@ class Connection(Generic[C]):
     # What we ask for.
 
     def call(self, method: str, params: bytes | None, context: C) -> tuple[OutgoingCall[C], bytes]:
-        """Open a call; returns it with the frame to send."""
+        """Open a call; return the call and the frame to send."""
         # `next_id` and `expect` in so many words: a thousand calls may be made at once.
         self._next_id += 1
         call_id = f"{self._prefix}{self._next_id}" if self._prefix else self._next_id
@@ -148,26 +147,26 @@ class Connection(Generic[C]):
         return call, request(call_id, method, params)
 
     def next_id(self) -> int:
-        """Return an unused id, for a call whose frame is made and sent elsewhere."""
+        """Return an unused id for a call whose frame is built and sent elsewhere."""
         self._next_id += 1
         return self._next_id
 
     def expect(self, call_id: int | str, method: str, context: C) -> OutgoingCall[C]:
-        """Open a call under this id: its frame is sent elsewhere, or was sent before this connection
-        existed.
+        """Open a call under this id. Its frame is sent elsewhere, or was sent before this
+        connection existed.
         """
         self.stamp += 1
         call = self.calls[call_id] = OutgoingCall(call_id, method, context, self.stamp)
         return call
 
     def forget(self, call: OutgoingCall[C]) -> bytes | None:
-        """We no longer wait. Returns the cancel to send, or None if the answer is already here."""
+        """Stop waiting for an answer. Returns the cancel to send, or None if the answer is already here."""
         if self.calls.pop(call.id, None) is None:
             return None
         return self.cancel(call)
 
     def cancel(self, call: OutgoingCall[C]) -> bytes:
-        """The frame that asks the peer to stop working on a call; its answer is still expected."""
+        """Return the frame that asks the peer to stop working on a call; its answer is still expected."""
         return notification(CANCEL_REQUEST, b'{"requestId":%b}' % msgspec.json.encode(call.id))
 
     def abandon(self) -> list[OutgoingCall[C]]:
@@ -178,7 +177,7 @@ class Connection(Generic[C]):
     # What we owe.
 
     def answer(self, incoming: IncomingRequest, result: bytes) -> bytes | None:
-        """The frame of the answer, or None when it was already given."""
+        """Return the frame of the answer, or None if the request was already answered."""
         if incoming.is_settled:
             return None
         incoming.is_settled = True
@@ -198,7 +197,7 @@ class Connection(Generic[C]):
         return failure(incoming.id, error)
 
     def take_held(self) -> list[Event[C]]:
-        """The requests that waited for `initialize` to be answered, looked at again."""
+        """Receive again the requests that waited for `initialize`."""
         if not self.held_requests:
             return []
         requests, self.held_requests, self._held_size = self.held_requests, {}, 0

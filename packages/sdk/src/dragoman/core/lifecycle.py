@@ -46,7 +46,9 @@ class Lifecycle:
 
     @property
     def is_open(self) -> bool:
-        """Any request but `initialize` may be worked on, and this has no effect on the lifecycle any more."""
+        """Whether requests other than `initialize` are allowed, so that no request changes the lifecycle any
+        more.
+        """
         return self._used and self._ready and not self._pending
 
     def ask(self, method: str) -> RequestAdmission:

@@ -23,7 +23,7 @@ class TurnState(Enum):
 
 
 class RunningTurn:
-    """One prompt from its arrival until its answer."""
+    """One prompt, from its arrival to its answer."""
 
     __slots__ = ("is_cancelled", "session_id", "state", "stop_reason")
 

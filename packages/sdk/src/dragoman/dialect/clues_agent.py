@@ -23,11 +23,11 @@ KINDS = frozenset(
         "user_message_chunk",
     }
 )
-"""The updates that every dialect with v1's names has."""
+"""The updates that exist in every dialect with v1's names."""
 
 
 def introduction_clues(message: Message) -> list[Clue]:
-    """The answer to `initialize`."""
+    """Find clues in the answer to `initialize`."""
     if message.error is not UNSET:
         return _refusal(message)
     result = as_object(message.result)

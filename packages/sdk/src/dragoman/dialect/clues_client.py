@@ -22,7 +22,7 @@ THREADS_METHODS = THREADS_ASKED_OF_AGENT | THREADS_ASKED_OF_CLIENT
 
 
 def client_clues(message: Message) -> list[Clue]:
-    """All clues about its dialect in one message of a client."""
+    """Find all clues about a client's dialect in one of its messages."""
     if not message.is_request:
         return []
     params = as_object(message.params)
@@ -52,7 +52,9 @@ def begins_as_koog(message: Message) -> bool:
 
 
 def threads_clues(message: Message) -> list[Clue]:
-    """The thread protocol: its methods, in an envelope without `jsonrpc`. Either alone is not enough."""
+    """Find clues to the thread protocol: its methods without `jsonrpc`. One of the two
+    alone proves nothing.
+    """
     if message.jsonrpc is not UNSET:
         return []
     return [

@@ -15,7 +15,7 @@ CREDENTIALS_KEY = "dragoman/credentials"
 
 
 def announce_credentials(result: Object) -> Object:
-    """The answer to `initialize` of an agent that takes them."""
+    """Return the `initialize` answer of an agent that accepts credentials."""
     return {**result, "_meta": {**as_object(result.get("_meta")), CREDENTIALS_KEY: True}}
 
 

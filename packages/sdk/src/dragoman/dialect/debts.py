@@ -22,12 +22,14 @@ class PendingRequests(Generic[T]):
         self._open: dict[Id, T] = {}
 
     def owe(self, request_id: Id | UnsetType, memory: T) -> None:
-        """Add a request. A second one under an open id replaces the first: that is its sender's mistake."""
+        """Add a request. A second request with the same open id replaces the first: the sender made a
+        mistake.
+        """
         if request_id is not UNSET:
             self._open[request_id] = memory
 
     def settle(self, request_id: Id | UnsetType) -> T | None:
-        """Remove the request that this answers, and return the notes about it; None if there is none."""
+        """Remove the answered request, and return the notes about it; None if there is no such request."""
         return None if request_id is UNSET else self._open.pop(request_id, None)
 
     def look(self, request_id: Id | UnsetType) -> T | None:
@@ -41,7 +43,7 @@ class PendingRequests(Generic[T]):
 
 
 class OwnIds:
-    """Ids for requests that an edge makes itself; ids that a peer uses too are skipped."""
+    """Ids for requests of an edge itself; ids that a peer also uses are skipped."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix

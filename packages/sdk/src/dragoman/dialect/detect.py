@@ -1,5 +1,5 @@
-"""Edges for peers whose dialect is not configured: they listen, recognise the dialect, and hand over to its
-edge for good.
+"""Edges for peers whose dialect is not configured: they recognise the dialect, then its own edge takes over
+for good.
 
 A client shows itself in its first request. An agent is told a v1 `initialize` and shows itself in its answer;
 if it did not understand, it is told once more in its own words, and nobody inside hears of the first try.
@@ -46,13 +46,13 @@ from dragoman.wire.codes import INTERNAL_ERROR
 
 @runtime_checkable
 class HasOwnIds(Protocol):
-    """An edge that numbers its own questions to the peer."""
+    """An edge that gives its own ids to questions for the peer."""
 
     def begin_ids_after(self, last: int) -> None: ...
 
 
 class UndecidedEdge(Edge):
-    """Base of both positions: the evidence, the messages so far, and the hand-over."""
+    """Base of both positions: the clues, the messages so far, and the switch to the dialect's edge."""
 
     name = AUTO
     position: ClassVar[Position]
@@ -106,7 +106,7 @@ class UndecidedEdge(Edge):
 
 
 class UndecidedClient(UndecidedEdge):
-    """In front of us is a client."""
+    """The peer is a client of an unknown dialect."""
 
     position = "client"
     only_messages = True  # a batch may hold what must not be said on a guess, and is not a message of v1
@@ -175,7 +175,7 @@ def _has_many_forms(message: Message) -> bool:
 
 
 LAST_VERSION = 65535
-"""Versions are numbers of sixteen bits."""
+"""The largest possible version: versions are numbers of sixteen bits."""
 
 
 class _UpdateClues:
@@ -195,7 +195,7 @@ class _UpdateClues:
 
 
 class UndecidedAgent(UndecidedEdge):
-    """In front of us is an agent."""
+    """The peer is an agent of an unknown dialect."""
 
     position = "agent"
     SIGNS_FROM_PEER: ClassVar[Signs] = {"session/update": _UpdateClues()}
@@ -316,7 +316,7 @@ def _has_no_form_in_v1(message: Message) -> bool:
 
 
 def catch_up(edge: Edge, messages: Iterable[tuple[bool, Message]]) -> dict[Id, Id]:
-    """Feed an edge the messages before its time: it answers none of them, and the ledger gets no entry.
+    """Feed an edge the earlier messages. The edge answers none of them, and the ledger gets no entry.
 
     `messages` are pairs: whether the peer sent it, and the message. Returns the ids of requests that are
     still open and that the edge would have sent under another id: their id, and the id that the edge expects.
@@ -334,7 +334,7 @@ def catch_up(edge: Edge, messages: Iterable[tuple[bool, Message]]) -> dict[Id, I
 
 
 class RenumberedEdge(Edge):
-    """Wraps such an edge until the last of those requests is answered."""
+    """Wraps an edge until its last renumbered request is answered."""
 
     name = "auto"
 
@@ -424,7 +424,7 @@ def _with_valid_code(message: Message, request_method: str, edge: Edge) -> Messa
 
 
 def in_words_of(result: Object, candidates: Container[str]) -> Object:
-    """The answer to `initialize` for a client that may speak any of these dialects, or v1."""
+    """Return the `initialize` answer for a client that may speak any of these dialects, or v1."""
     fields = result
     if "acpex" in candidates or "acpex-wire" in candidates:
         from dragoman.dialect.acpex.overview import OverviewForm

@@ -32,11 +32,11 @@ from dragoman.schema.v1.methods import METHODS
 from dragoman.schema.v1.update import SessionUpdate
 
 FORGIVEN = ("unknown field", "null")
-"""What anybody may do: a member that v1 does not know, and null for absent."""
+"""Deviations that are always allowed: unknown fields, and null for an absent field."""
 
 
 LONGEST_NAME = 80
-"""Of a method that nobody knows: it is the peer's own word, and may be anything."""
+"""The longest shown name of an unknown method: the peer may write any name."""
 
 
 class FoundDeviation(Struct, frozen=True):
@@ -54,7 +54,7 @@ def envelope_deviations(message: Message) -> Iterator[FoundDeviation]:
 
 
 def request_deviations(message: Message, by: Position) -> Iterator[FoundDeviation]:
-    """A request or a notification, from a client or from an agent."""
+    """Find deviations in a request or a notification."""
     method = str(message.method)
     if method in METHOD_FIXES:
         yield FoundDeviation(f"the method {method}", METHOD_FIXES[method])
@@ -74,7 +74,7 @@ def request_deviations(message: Message, by: Position) -> Iterator[FoundDeviatio
 
 
 def answer_deviations(message: Message, method: str, by: Position) -> Iterator[FoundDeviation]:
-    """An answer to `method`."""
+    """Find deviations in an answer to `method`."""
     row = METHODS.get(method, kind="request", receiver=by)
     if message.error is not UNSET or row is None:
         return

@@ -41,18 +41,18 @@ class Needles:
 
 
 class Sign(Protocol):
-    """A pattern, or needles: whether they are in a block is all that matters."""
+    """A pattern, or needles; only their presence in a block matters."""
 
     def search(self, block: bytes, /) -> object: ...
 
 
 Signs: TypeAlias = dict[str, Sign]
-"""By method: the sign of notifications that an edge must see. Without it they pass undecoded, and the edge
-never hears of them. A sign is something in the form of a notification, never a word in a text.
+"""By method: the sign of notifications that an edge must see. Notifications without the sign pass undecoded.
+A sign matches the form of a notification, never a word in a text.
 """
 
 Consent: TypeAlias = Callable[[Object], str | None]
-"""Decides a permission request (its v1 params) where the peer has no way to: the id of an option, or None.
+"""Decides a permission request (its v1 params) when the peer can't: the id of an option, or None.
 
 It is asked only where a dialect cannot carry the question. None means no.
 """
@@ -67,32 +67,32 @@ class EdgeSettings(Struct, frozen=True, kw_only=True):
     """Settings of an edge, for things that its dialect can't express."""
 
     cwd: str = "/"
-    """The folder of sessions whose dialect names none."""
+    """The folder of sessions, for dialects whose messages name no folder."""
     mcp_servers: tuple[dict[str, Any], ...] = ()
-    """For sessions whose dialect names none."""
+    """The MCP servers of sessions, for dialects whose messages name none."""
     consent: Consent = nobody_consents
     answers_for_peer: bool = True
-    """Whether an edge answers questions in place of a client that has left, that chooses nothing, or that its
-    dialect cannot ask. Not where other clients are asked the same, as at a hub: there an answer comes from a
-    person or not at all. See `permission`.
+    """Whether an edge answers questions for a client that has left, that chose nothing, or whose dialect
+    can't ask. False where other clients see the same question, as at a hub: there only a person answers. See
+    `permission`.
     """
     policy: str = ""
-    """For the host: the file of rules that come before the project's and the user's, for what it lends."""
+    """For the host: the file of rules that apply before the project's and the user's rules."""
     clock: Callable[[], str] | None = None
-    """The time now, in RFC 3339, for dialects that tell times: an edge has no clock of its own."""
+    """The time now, in RFC 3339, for dialects with times: an edge has no clock of its own."""
     as_written: bool | None = False
-    """Threads only: the directions that its document prints, which are those of its code turned round. None:
-    an agent is asked which, and a client shows it in its first request.
+    """Threads only: use the directions in the dialect's document, which are the reverse of those in its code.
+    None: detect the directions. A client shows them in its first request.
     """
     credentials: bool = False
-    """For the host: whether credentials of `authenticate` may be given to an agent in its environment, or
-    typed to its login command. An agent whose dialect has credentials gets them anyway.
+    """For the host: whether an agent may get credentials of `authenticate` in its environment or typed into
+    its login command. An agent whose dialect has credentials gets them anyway.
     """
     client_tools: bool = False
-    """V2 agents only: whether the host lends them the client's files and terminals as tools."""
+    """V2 agents only: whether the host provides the client's files and terminals as tools."""
     nonce: str = ""
-    """A part of the ids that an edge makes up for things that outlive the conversation, such as messages:
-    whoever runs the interpreter gives each conversation another one.
+    """A part of generated ids that must outlive the conversation, such as ids of messages. Give each
+    conversation a different value.
     """
 
 
@@ -109,7 +109,7 @@ class Edge:
     SIGNS_FROM_INSIDE: ClassVar[Signs] = {}
 
     only_messages: ClassVar[bool] = False
-    """Whether a frame of the peer that is not a message is answered here, and goes no further."""
+    """Whether a frame of the peer that is not a message is answered here and not passed on."""
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         self.settings = settings
@@ -128,20 +128,20 @@ class Edge:
         return self.SIGNS_FROM_INSIDE
 
     def from_peer(self, message: Message) -> list[Out]:
-        """Translate a message of the peer, which is in its dialect."""
+        """Translate a message of the peer from its dialect."""
         return [("inside", message)]
 
     def from_inside(self, message: Message) -> list[Out]:
-        """Translate a message of the other side, which is in v1."""
+        """Translate a v1 message of the other side."""
         return [("peer", message)]
 
     def from_host(self, message: Message) -> list[Out]:
-        """The answer to a request that went to the host."""
+        """Handle the host's answer to a request."""
         return []
 
     def peer_ended(self) -> list[Out]:
-        """Answer the inside's open requests, because the peer is gone. Not called where an edge does not
-        answer for its peer: then the end of the connection is the answer.
+        """Answer the open requests of the v1 side, because the peer is gone. Not called where an edge does
+        not answer for its peer: there the end of the connection is the answer.
         """
         return []
 
@@ -151,7 +151,9 @@ class Edge:
         return False
 
     def succeeded_by(self) -> Edge:
-        """The edge for the next block: an edge that only had to detect something hands over to another."""
+        """Return the edge for the next block: an edge that only detects a dialect hands over to that
+        dialect's edge.
+        """
         return self
 
     def announce_limits(self, params: Object) -> Object:
@@ -166,7 +168,7 @@ class Edge:
         return {**params, "clientCapabilities": {**capabilities, "_meta": {**meta, "dragoman": ours}}}
 
     def note(self, note: LedgerNote) -> None:
-        """Put a loss or a repair into the ledger."""
+        """Record a loss or a repair in the ledger."""
         (self.note_loss if note.outcome == "lost" else self.note_repair)(note.what, note.action)
 
     def note_loss(self, what: str, action: str) -> None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from dragoman.dialect.ledger import Reason
 
 ENOUGH = 2
-"""The least weight, and the least lead, of what is sure."""
+"""The least weight, and the least lead, for certainty."""
 
 
 class Clue(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Clue(Struct, frozen=True):
 
 
 def clue(evidence: str, **weights: int) -> Clue:
-    """Names of dialects with `_` for `-`."""
+    """Create a clue. The dialect's name is written with `_` for `-`."""
     return Clue(evidence, {name.replace("_", "-"): weight for name, weight in weights.items()})
 
 
@@ -58,7 +58,7 @@ class Tally:
         return best if weight >= ENOUGH and lead >= ENOUGH else None
 
     def last_call(self) -> str:
-        """The most likely dialect, for when a message has to be sent now."""
+        """Return the most likely dialect, when a message must be sent now."""
         best, weight, lead = self._leader()
         return best if weight >= ENOUGH and lead >= 1 else "v1"
 

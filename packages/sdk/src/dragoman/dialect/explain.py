@@ -1,4 +1,4 @@
-"""Analyses a recording: which dialect each side speaks, where it differs from v1, and how to fix that.
+"""Analyses a recording: which dialect each side speaks, how it differs from v1, and how to fix that.
 
 Pure: frames in, with who said each; an explanation out. It listens only, so unlike an edge it may look at the
 whole recording before it says what it thinks.
@@ -28,7 +28,7 @@ from dragoman.dialect.quirks.edge import QUIRKS, Quirks
 from dragoman.schema.v1.methods import METHODS
 
 Said = tuple[Position | None, bytes]
-"""Who says a frame, None where nobody wrote that down; and the frame."""
+"""The sender of a frame (None if the recording does not say), and the frame."""
 
 
 class Deviation(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Deviation(Struct, frozen=True, kw_only=True):
     by: Position
     what: str
     fix: str
-    """What the author of that side should do."""
+    """Advice for the author of the program."""
     count: int
     first_frame: int
 
@@ -52,7 +52,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
 
 
 def explain(frames: Iterable[Said]) -> Explanation:
-    """Frames are counted from 1, those that are not JSON-RPC included."""
+    """Analyse a recording. Frames are counted from 1, including those that are not JSON-RPC."""
     witness = _FrameReader()
     number = 0
     for number, (by, frame) in enumerate(frames, 1):

@@ -1,4 +1,4 @@
-"""Advice for authors, as data: words that known dialects use, and the v1 words to use instead."""
+"""Advice for authors, as data: words of known dialects, and the v1 words to use instead."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ class LedgerNote(NamedTuple):
 
 
 Note: TypeAlias = Callable[[LedgerNote], None]
-"""Where a conversion says what it could not carry or had to repair."""
+"""Receives a note about lost or repaired content from a conversion."""
 
 
 def ignore_note(note: LedgerNote) -> None:
-    """For conversions that are only tried."""
+    """Ignore notes, for conversions that are only a trial."""
 
 
 class LedgerEntry(Struct, frozen=True, kw_only=True):
@@ -41,12 +41,12 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     dialect: str
     what: str
-    """In the words of the one who said it."""
+    """The lost or repaired content, as the edge describes it."""
     done: str
-    """What became of it."""
+    """The action that was taken."""
     count: int
     first_frame: int
-    """Frames are counted from 1, as they come from either peer."""
+    """The number of the frame: frames of both peers are counted from 1 as they arrive."""
 
 
 class Ledger:
@@ -80,7 +80,7 @@ class Ledger:
 
     @contextmanager
     def mute(self) -> Iterator[None]:
-        """Records nothing meanwhile: for an edge that only reads earlier messages."""
+        """Record nothing for a while: for an edge that only reads earlier messages."""
         self._is_muted = True
         try:
             yield
@@ -89,7 +89,7 @@ class Ledger:
 
     @property
     def entries(self) -> list[LedgerEntry]:
-        """In the order in which they were first seen."""
+        """Return the entries in the order in which they were first seen."""
         return list(self._entries.values())
 
     def _add(self, outcome: Outcome, what: str, action: str, dialect: str) -> None:
@@ -119,7 +119,7 @@ class Reason(Struct, frozen=True, kw_only=True):
     """One piece of evidence and the dialect that it supports."""
 
     frame: int
-    """Counted from 1, as frames come from either peer."""
+    """The number of the frame, counted from 1 over the frames of both peers."""
     evidence: str
     conclusion: str
 
@@ -132,7 +132,7 @@ class DialectDecision(Struct, frozen=True, kw_only=True):
     frame: int
     """The frame that settled it."""
     sure: bool
-    """False where evidence was missing or stood against evidence: the likeliest was taken, or v1."""
+    """False if evidence was missing or contradictory: then the dialect is the most likely one, or v1."""
     reasons: tuple[Reason, ...]
 
     @property

@@ -116,12 +116,12 @@ def refusal(request_id: Id | UnsetType, code: int, why: str, data: Json | UnsetT
 
 
 def with_params(message: Message, params: Json | UnsetType) -> Message:
-    """The same request or notification about something else."""
+    """Return the same request or notification with other params."""
     return Message("2.0", message.id, message.method, params)
 
 
 def update_of(message: Message) -> Object:
-    """The update that a `session/update` carries; empty where there is none."""
+    """Return the update in a `session/update`; empty if there is none."""
     return as_object(as_object(message.params).get("update"))
 
 

@@ -11,10 +11,10 @@ from dragoman.dialect.ledger import Ledger
 from dragoman.errors import LocalMistake
 
 Position: TypeAlias = Literal["client", "agent"]
-"""What the peer is that speaks the dialect."""
+"""The role of the peer that speaks the dialect."""
 
 AUTO = "auto"
-"""Whatever the peer turns out to speak: decided from its first frames, see `detect`."""
+"""Detects the peer's dialect from its first frames, see `detect`."""
 
 _EDGES: dict[str, tuple[str, str, str]] = {
     AUTO: ("detect", "UndecidedClient", "UndecidedAgent"),
@@ -31,7 +31,7 @@ _EDGES: dict[str, tuple[str, str, str]] = {
 DIALECTS: tuple[str, ...] = ("v1", *sorted(_EDGES.keys() - {AUTO}))
 
 CHOICES: tuple[str, ...] = (AUTO, *DIALECTS)
-"""What may be asked for."""
+"""The names that a user may choose."""
 
 
 def check_dialect(dialect: str) -> None:
@@ -41,7 +41,7 @@ def check_dialect(dialect: str) -> None:
 
 
 def make_edge(dialect: str, position: Position, settings: EdgeSettings, ledger: Ledger) -> Edge:
-    """The edge for a peer of this dialect."""
+    """Create the edge for a peer of this dialect."""
     if dialect == "v1":
         return Edge(settings, ledger)
     check_dialect(dialect)

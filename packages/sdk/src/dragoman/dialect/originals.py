@@ -21,7 +21,7 @@ _SECRET_NAMES = re.compile(
 
 
 def keep(fields: Object, dialect: str, original: Json) -> Object:
-    """`fields` with their original added to `_meta`."""
+    """Return `fields` with their original in `_meta`."""
     raw = without_secrets(original)
     entry: Object = {"name": dialect, "raw": raw}
     if raw != original:
@@ -30,13 +30,13 @@ def keep(fields: Object, dialect: str, original: Json) -> Object:
 
 
 def original_of(fields: Object, dialect: str) -> Json | None:
-    """The original, if there is one of this dialect and it is complete."""
+    """Return the original, if it belongs to this dialect and is complete."""
     entry = as_object(as_object(fields.get("_meta")).get(KEY))
     return None if entry.get("name") != dialect or entry.get("partial") else entry.get("raw")
 
 
 def restore(fields: Object, dialect: str, convert: Callable[[Any], Object]) -> Json | None:
-    """The original, if it is whole and converting it again gives the same `fields`."""
+    """Return the original, if it is complete and converting it again gives the same `fields`."""
     original = original_of(fields, dialect)
     if original is None:
         return None
@@ -44,7 +44,7 @@ def restore(fields: Object, dialect: str, convert: Callable[[Any], Object]) -> J
 
 
 def drop_original(fields: Object) -> Object:
-    """`fields` without its original; without `_meta` at all if nothing else is in it."""
+    """Return `fields` without their original, and without `_meta` if it would be empty."""
     meta = as_object(fields.get("_meta"))
     if KEY not in meta:
         return fields

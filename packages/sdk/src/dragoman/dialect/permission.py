@@ -1,4 +1,4 @@
-"""Answers to permission requests that an edge has to give itself, for all dialects.
+"""Answers to permission requests that an edge must give itself, for all dialects.
 
 An edge stands in one of two places (`Settings.answers_for_peer`). Where its client is the only one, as behind
 `dragoman translate`, somebody has to answer for a client that has left, that chooses nothing which was
@@ -25,11 +25,11 @@ PERMISSION = "session/request_permission"
 CANCELLED: Object = {"outcome": {"outcome": "cancelled"}}
 
 NOTICE = "_dragoman/hub/asked"
-"""How a hub tells a client of a question that it cannot be asked."""
+"""The notice in which a hub tells a client about a question that the client can't be asked."""
 
 
 def option_kinds(question: Object) -> dict[str, str]:
-    """The kinds of the options by their ids, in order."""
+    """Return the kinds of the options by id, in order."""
     options = [as_object(option) for option in as_list(question.get("options"))]
     return {option["optionId"]: as_text(option.get("kind")) for option in options if _has_id(option)}
 
@@ -48,9 +48,9 @@ def is_choice(result: Object, option_ids: Set[str]) -> bool:
 
 
 def decide(question: Object, edge: Edge) -> Object:
-    """The result for a question (in v1) that its peer cannot answer: what the consent chooses, if that was
-    offered; else the option that rejects this once, because one that rejects for ever would decide more than
-    was asked; else nothing is chosen.
+    """Return the result for a v1 question that its peer cannot answer: the offered option that the consent
+    chooses; otherwise the option that rejects once, because one that rejects for ever would decide too much;
+    otherwise none.
     """
     options = option_kinds(question)
     option_id = edge.settings.consent(question)
@@ -60,7 +60,7 @@ def decide(question: Object, edge: Edge) -> Object:
 
 
 def answer_unasked(request: Message, edge: Edge) -> Message:
-    """The answer to a question for a client that can't be asked."""
+    """Return the answer for a client that can't be asked."""
     if edge.settings.answers_for_peer:
         return answer(request.id, decide(as_object(request.params), edge))
     why = f"Method not found: a client of the dialect {edge.name} cannot ask a person"
@@ -68,7 +68,7 @@ def answer_unasked(request: Message, edge: Edge) -> Message:
 
 
 def answer_unchosen(request_id: Id | UnsetType, edge: Edge, result: Object = CANCELLED) -> Message:
-    """The answer to a question to which the edge's client gave none that counts."""
+    """Return the answer for a question that the client did not answer validly."""
     if edge.settings.answers_for_peer:
         return answer(request_id, result)
     why = "Invalid params: the client's answer is none of those that it was offered"
@@ -76,6 +76,8 @@ def answer_unchosen(request_id: Id | UnsetType, edge: Edge, result: Object = CAN
 
 
 def question_in(notice: Message) -> Object:
-    """The params of the permission request in a `NOTICE`; empty if the notice is about another request."""
+    """Return the params of the permission request in a `NOTICE`; empty if the notice is about another
+    request.
+    """
     request = as_object(as_object(notice.params).get("request"))
     return as_object(request.get("params")) if request.get("method") == PERMISSION else {}

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 
 KEPT = 256 * 1024
-"""Bytes of a terminal's output that are shown: enough to read, and a bound for what one update weighs."""
+"""The most bytes of a terminal's output to show: enough to read, and a limit for the size of an update."""
 GROWTH = 8
-"""A terminal is sent again when it has grown by one part in so many."""
+"""Send a terminal again when it has grown by this fraction."""
 
 # CSI, OSC, other escapes of two characters, and what erases or rings.
 _ESCAPES = re.compile(
@@ -34,7 +34,7 @@ class ShownTerminal:
         """Bytes that are in no update yet; one for news that is no output."""
 
     def append(self, data: bytes) -> bool:
-        """Add output; returns whether older output had to go for it."""
+        """Add output; return whether older output was dropped for it."""
         self.output += data
         self.unsent += len(data)
         if len(self.output) <= KEPT:
@@ -45,7 +45,7 @@ class ShownTerminal:
 
     @property
     def has_grown(self) -> bool:
-        """Whether enough is new to send all of it again."""
+        """Whether there is enough new output to send all of it again."""
         return self.unsent * GROWTH >= len(self.output) and self.unsent > 0
 
     @property
@@ -53,7 +53,7 @@ class ShownTerminal:
         return not (self.output or self.command or self.exit)
 
     def text(self) -> str:
-        """The whole text so far, which counts as shown from then on."""
+        """Return the whole text so far, and count it as shown."""
         self.unsent = 0
         output = _ESCAPES.sub("", self.output.decode("utf-8", "replace")).replace("\r\n", "\n")
         lines = [f"{self.cwd} $ {self.command}".lstrip()] if self.command else []
@@ -64,14 +64,14 @@ class ShownTerminal:
 
 
 def exit_text(code: object, signal: object) -> str:
-    """How a command ended, as text; empty if the agent does not report it."""
+    """Describe how a command ended; empty if the agent does not report it."""
     if type(signal) is str:
         return f"ended by signal {signal}"
     return f"exit code {code}" if type(code) is int else ""
 
 
 def as_code_block(text: str, language: str) -> str:
-    """`text` as a block of code, between fences longer than any in it."""
+    """Return `text` as a code block, between fences longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"

@@ -14,7 +14,7 @@ import msgspec
 from dragoman.dialect.message import Json, as_object
 
 MOST_CHARACTERS = 1024 * 1024
-"""Kept of one turn, the last ones: what is longer is compared by its end."""
+"""The most characters to keep of one turn: of longer texts, only the end is compared."""
 
 
 class StreamedTurns:
@@ -30,7 +30,7 @@ class StreamedTurns:
         self._turns[session] = StreamedText()
 
     def add(self, session: str, block: Json) -> None:
-        """A block of an agent's message, in v1. Between two turns nothing is kept."""
+        """Add a block of an agent's message in v1. Text between two turns is not kept."""
         turn = self._turns.get(session)
         if turn is not None:
             turn.add(block)

@@ -29,12 +29,12 @@ from dragoman.wire.glance import Glance, glance_block
 
 
 class TranslatedFrames(Struct):
-    """The result of a block: frames for the inside, frames for the peer, requests for the host."""
+    """The result for a block: frames for the v1 side, frames for the peer, requests for the host."""
 
     inside: bytes = b""
     peer: bytes = b""
     host: list[tuple[int, Message]] = []
-    """With the position of the edge that asks; its answer goes to `from_host`."""
+    """Requests with the position of the edge that asks; the answer goes to `from_host`."""
 
 
 class Translator:
@@ -50,7 +50,7 @@ class Translator:
         on_mistake: Callable[[Exception], None] | None = None,
         guards_names: bool = False,
     ) -> None:
-        """`guards_names` is whether the peer is kept from writing what edges tell each other in `_meta`."""
+        """`guards_names` removes the fields of `_meta` that only edges may write from the peer's messages."""
         self.edges = list(edges)
         self.ledger = ledger
         self._on_mistake = on_mistake
@@ -86,7 +86,7 @@ class Translator:
 
     @property
     def holding(self) -> bool:
-        """Whether something for the peer waits until it has spoken."""
+        """Whether a message for the peer waits until the peer has sent one."""
         return any(edge.holding for edge in self.edges)
 
     def from_host(self, position: int, message: Message) -> TranslatedFrames:
@@ -97,7 +97,7 @@ class Translator:
         return work.result()
 
     def peer_ended(self) -> TranslatedFrames:
-        """The frames to send after the peer's end; none if the edges do not answer for it."""
+        """Return the frames to send after the peer's end; empty if the edges do not answer for the peer."""
         work = _BlockTranslation(self)
         for position, edge in enumerate(self.edges):
             if edge.settings.answers_for_peer:
@@ -140,14 +140,14 @@ class Translator:
             return []
 
     def report_mistake(self, error: Exception) -> None:
-        """An edge made a mistake."""
+        """Report an exception inside an edge."""
         self.ledger.note_loss("a message", "it could not be translated: a mistake of ours", dialect=self.name)
         if self._on_mistake is not None:
             self._on_mistake(error)
 
 
 def without_words_of_edges(block: bytes) -> bytes:
-    """A peer's message without the `_meta` fields that edges use between them."""
+    """Return a peer's message without the `_meta` fields that edges use among themselves."""
     return b"\n".join(map(_guarded, block.split(b"\n"))) if may_hold(block) else block
 
 
@@ -162,7 +162,7 @@ def _guarded(line: bytes) -> bytes:
 
 
 NO_MESSAGE = refusal(None, INVALID_REQUEST, "Invalid request: say who you are before anything else")
-"""For a frame that is none, of a client that nobody knows yet."""
+"""The answer to an unreadable frame from a client whose dialect is still unknown."""
 
 
 class _BlockTranslation:
@@ -259,7 +259,7 @@ def _active(edges: list[Edge]) -> list[int]:
 
 
 LONG_LINE = 64 * 1024
-"""Bytes of a frame from which on nobody has many more like it."""
+"""Frames of this size and above are rarely followed by many similar frames."""
 
 
 class _TextRun:

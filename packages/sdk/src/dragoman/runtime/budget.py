@@ -55,7 +55,7 @@ class ByteBudget:
 
     @property
     def waiting(self) -> int:
-        """How many wait here for room."""
+        """The number of callers that wait for room."""
         return len(self._waiters or ())
 
     @property
@@ -75,7 +75,7 @@ class ByteBudget:
         return True
 
     def add(self, size: int) -> None:
-        """Count bytes that are already held, whether they fit or not."""
+        """Count bytes that are already in memory, even if they exceed the budget."""
         if self._is_closed:
             return
         level: ByteBudget | None = self
@@ -89,23 +89,23 @@ class ByteBudget:
         self.add(-size)
 
     def set(self, size: int) -> None:
-        """Set the count, for a holder that knows how much it holds."""
+        """Set the count, for a holder that knows its own size."""
         if size != self.held_bytes:
             self.add(size - self.held_bytes)
 
     def charge(self, size: int) -> HeldBytes:
-        """Hold bytes, whether they fit or not."""
+        """Take bytes, even if they exceed the budget."""
         self.add(size)
         return HeldBytes(self, size)
 
     def try_take(self, size: int) -> HeldBytes | None:
-        """Hold bytes, if they fit and no other caller waits."""
+        """Take bytes if they fit and no other caller waits."""
         if self._is_closed or self._waiters or not self.fits(size):
             return None
         return self.charge(size)
 
     async def take(self, size: int) -> HeldBytes:
-        """Hold bytes, when it is the caller's turn and they fit. A closed budget makes nobody wait."""
+        """Take bytes when it is the caller's turn and they fit. A closed budget makes no caller wait."""
         hold = self.try_take(size)
         if hold is not None:
             return hold
@@ -130,14 +130,14 @@ class ByteBudget:
         return HeldBytes(self, size)
 
     def when_room(self, on_room: Callable[[], None]) -> None:
-        """Call this function once, when the budget is not full; at once if it is not."""
+        """Call this function once when the budget has room; at once if it has room now."""
         if self._is_closed or not self.is_full:
             on_room()
         else:
             self._wait(1, on_room, takes=False)
 
     def close(self) -> None:
-        """Free all bytes of a holder that is gone, and wake its waiters."""
+        """Release all bytes of a holder that is gone, and wake its waiters."""
         if self._is_closed:
             return
         waiters, self._waiters = self._waiters, None  # nothing that is free now is for them
@@ -200,7 +200,7 @@ class ByteBudget:
 
 
 class HeldBytes:
-    """Bytes that were taken; `with` it, or `release` it once. May be released again without effect."""
+    """Bytes taken from a budget. Use `with`, or call `release`; a second release has no effect."""
 
     __slots__ = ("_budget", "size")
 
@@ -220,8 +220,8 @@ class HeldBytes:
             self._budget.remove(size)
 
     async def change(self, size: int) -> None:
-        """Hold this many bytes instead. The old bytes are released first: otherwise two growing holders
-        would wait for each other.
+        """Take this many bytes instead. The old bytes are released first: otherwise two growing holders would
+        wait for each other.
         """
         self.release()
         new_hold = await self._budget.take(size)

@@ -30,10 +30,10 @@ class WatchedLink(Protocol):
 
     connection: Connection[PendingCall]
     last_heard_at: float
-    """When the last block arrived, by the clock of the loop."""
+    """When the last block arrived, by the loop's clock."""
 
     asks_person: Callable[[str], bool]
-    """Whether a request of the peer is put before a person here, by its method."""
+    """Whether a request of the peer with this method asks a person here."""
 
     @property
     def on_hold(self) -> bool: ...
@@ -41,21 +41,19 @@ class WatchedLink(Protocol):
 
 
 class AskedLink(Protocol):
-    """A link whose peer may put a question to a person here."""
+    """A link whose peer may ask a person here."""
 
     connection: Connection[Any]
     asks_person: Callable[[str], bool]
 
 
 def is_person_asked(link: AskedLink) -> bool:
-    """Whether the peer waits for a person's answer from here: until then it can't continue, and is not
-    late.
-    """
+    """Whether the peer waits for a person here: until the answer it can't continue, so it is not late."""
     return any(link.asks_person(request.method) for request in link.connection.incoming_requests.values())
 
 
 class CallDeadlines:
-    """Looks now and then whether a call of the link is overdue."""
+    """Checks from time to time whether a call of the link is overdue."""
 
     __slots__ = ("_answers_in_queue", "_link", "_look", "_loop", "_timer", "long")
 
@@ -71,8 +69,8 @@ class CallDeadlines:
         """A deadline of so many seconds may begin with the next look, if that is all there is to watch."""
 
     def watch(self, waiting: PendingCall) -> None:
-        """Watch a call's deadline. A call with no time of its own but a deadline above `long` is watched
-        too.
+        """Watch a call's deadline. A call without its own deadline is watched too, if its deadline is above
+        `long`.
         """
         now = self._loop.time()
         if waiting.silence is not None:

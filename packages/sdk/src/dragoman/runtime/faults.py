@@ -1,4 +1,4 @@
-"""Turns exceptions into JSON-RPC errors: the only place that does.
+"""Turns exceptions into JSON-RPC errors; no other module does this.
 
 What a handler raised is for our log. The peer learns only what was meant for it: an `ErrorAnswer` says so
 itself, anything else is an internal error without a word, because exception texts hold paths, prompts and

@@ -12,8 +12,8 @@ from dragoman.errors import InvalidValue
 MEBIBYTE = 1024 * 1024
 
 HANDSHAKE_SECONDS = 45.0
-"""From an agent's start to its answer to `initialize`, wherever nobody says otherwise. Long, because some
-agents install themselves first, or load a model's settings over the network.
+"""The most seconds from an agent's start to its `initialize` answer, unless configured. Long, because some
+agents first install themselves or load a model's settings over the network.
 """
 
 
@@ -28,43 +28,45 @@ class Limits(Struct, frozen=True, kw_only=True):
     """
 
     work_bytes: int = 256 * MEBIBYTE
-    """The params of all requests that are being worked on; more is refused, because a pause would also stop
-    the cancels.
+    """The most bytes of params of all requests in progress. Further requests are refused, because a pause
+    would also stop cancels.
     """
 
     work_requests: int = 20_000
-    """Their number, because each costs some three kilobytes even when it says nothing."""
+    """The most requests in progress: each costs some three kilobytes, even an empty one."""
 
     backlog_bytes: int = 8 * MEBIBYTE
-    """Updates that a session's reader has not taken yet; above it we stop reading, so that the agent feels
-    it.
+    """The most bytes of updates that a session's reader has not taken; above this limit the link stops
+    reading, so that the agent slows down.
     """
 
     backlog_hard_bytes: int = 64 * MEBIBYTE
-    """The same while a call is open, whose answer the reader may be waiting for; and then also for answers
-    that the peer does not take.
+    """The same limit while a call is open, whose answer the reader may need. Also limits the answers that the
+    peer has not read.
     """
 
     spawn_seconds: float | None = 10.0
     handshake_seconds: float | None = HANDSHAKE_SECONDS
     call_seconds: float | None = 120.0
-    """Any call that a machine answers. Turns, commands, and whatever a person may answer have no deadline:
-    permissions, questions, lent files, new terminals, logins, extensions of clients (`schema.waits` has the
-    table). The clock stands still while the peer waits for a person at our side. A `deadline` that is given
-    with a call holds as it is.
+    """The most seconds of a call that a machine answers. Turns, commands and requests that a person may
+    answer have no deadline: permissions, questions, lent files, new terminals, logins, extensions of clients
+    (`schema.waits` has the table). The clock is paused while the peer waits for a person here. A call's own
+    `deadline` is never changed.
     """
 
     silence_seconds: float | None = None
-    """Within a turn, since the last frame of any kind. Off by default: only the caller knows how slow its
+    """The most seconds without a frame within a turn. Off by default: only the caller knows how slow the
     model is.
     """
 
     cancel_seconds: float = 1.5
-    """What a handler gets to clean up after a cancel before the turn is answered without it."""
+    """The seconds that a handler has for cleaning up after a cancel, before the turn is
+    answered without it.
+    """
 
     end_seconds: float = 2.0
-    """What still runs when a conversation is over gets to end by itself: our own work after the end of its
-    input; an agent that we started after the end of its input, and once more after being asked to end.
+    """The seconds that running work has to end by itself when a conversation is over: our own work after the
+    end of its input; an agent that we started after the end of its input, and again after a request to end.
     """
 
     def __post_init__(self) -> None:
@@ -77,7 +79,9 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 def check_seconds(value: Any, argument: str) -> float | None:
-    """Return the value if it is a valid time. A timer would notice too late, while it watches other calls."""
+    """Return the value if it is a valid time. A timer would find the mistake too late, while it watches other
+    calls.
+    """
     if value is None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool) and not isnan(value):

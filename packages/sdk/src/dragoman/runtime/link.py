@@ -147,8 +147,8 @@ class Link:
         lane: Hashable | None = None,
         is_patient: bool = False,
     ) -> Raw:
-        """Send a request and wait for the result. `lane` names the notifications that its answer must come
-        after. `is_patient`: the deadline is paused while the peer waits for a person here.
+        """Send a request and wait for the result. `lane` names the notifications that must come before the
+        answer. `is_patient`: the deadline is paused while the peer waits for a person here.
         """
         call = self.open_call(
             method, params, deadline=deadline, silence=silence, lane=lane, is_patient=is_patient
@@ -200,7 +200,7 @@ class Link:
         await asyncio.wait((call.context.future,))
 
     def result(self, call: OutgoingCall[PendingCall]) -> Raw:
-        """The result of an answered call."""
+        """Return the result of an answered call."""
         answer = call.context.result()
         if type(answer) is Raw:
             return answer
@@ -216,7 +216,7 @@ class Link:
         self.outbox.add(notification(method, params))
 
     def own(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
-        """Run something for as long as the link lasts: closing it cancels this, and waits for it."""
+        """Run a coroutine until the link closes, which cancels the coroutine and waits for it."""
         return self._owner.start(work)
 
     # What arrives (the transport's sink).
@@ -294,7 +294,7 @@ class Link:
         self._end(close_reason)
 
     def hold(self, why: str) -> None:
-        """Stop reading, so that the peer feels it. Each reason is lifted by itself."""
+        """Stop reading, so that the peer slows down. Each reason is removed separately."""
         if not self._holds:
             self.transport.pause()
         self._holds[why] = None
@@ -308,7 +308,7 @@ class Link:
 
     @property
     def on_hold(self) -> bool:
-        """We do not read at the moment."""
+        """Whether the link does not read at the moment."""
         return bool(self._holds)
 
     def _on_relief(self) -> None:
@@ -319,7 +319,7 @@ class Link:
 
     @property
     def close_reason(self) -> LinkClosed | None:
-        """Why nothing can be sent any more; None while the conversation lasts."""
+        """The reason why nothing can be sent any more; None while the conversation runs."""
         return self._close_reason
 
     async def wait_ended(self) -> None:

@@ -11,7 +11,7 @@ import asyncio
 
 
 class LazyEvent:
-    """As `asyncio.Event`, which takes a kilobyte from its beginning."""
+    """Like `asyncio.Event`, which takes a kilobyte from the start."""
 
     __slots__ = ("_event", "_is_set")
 

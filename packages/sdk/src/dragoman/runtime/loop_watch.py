@@ -33,10 +33,10 @@ from dragoman.version import PACKAGES
 log = logging.getLogger(__name__)
 
 SWITCH = "DRAGOMAN_LOOP_WATCH"
-"""The environment variable with which `dragoman hub` watches its loop."""
+"""The environment variable that makes `dragoman hub` watch its loop."""
 
 LONGEST = 0.05
-"""Seconds that one callback may take: others wait for it."""
+"""The most seconds for one callback: others wait for it."""
 
 
 _LOOK_EVERY = 0.4
@@ -50,7 +50,7 @@ class SlowCallback(Struct, frozen=True, kw_only=True):
     how: Literal["computed", "waited"]
     seconds: float
     place: str
-    """Where our code was then, if somebody could look."""
+    """The place of our code at that time, if known."""
 
     def __str__(self) -> str:
         place = f" at {self.place}" if self.place else ""
@@ -185,7 +185,7 @@ def _place_of(frame: FrameType | None) -> str | None:
 
 
 def package_folders() -> tuple[str, ...]:
-    """Where those of our packages are that are loaded."""
+    """Return the folders of our loaded packages."""
     loaded = (sys.modules.get(name) for name in PACKAGES)
     return tuple(os.path.join(module.__path__[0], "") for module in loaded if module is not None)
 

@@ -21,14 +21,14 @@ else:
 FLUSH_AT = 48 * 1024  # fits an empty pipe of the usual 64 KiB
 HIGH_WATER = 256 * 1024  # a sender waits above this
 STALL_SECONDS = 60.0
-"""A peer that asks on and on and has read none of our answers for so long will not read any: calls that wait
-for it fail then. It counts only while we do not read either, at the hard bound.
+"""The seconds after which calls fail if a peer keeps sending requests and has read none of our answers. The
+time counts only while the link, at its hard limit, does not read either.
 """
 LARGE = 32 * 1024  # copying a body of this size into the buffer costs more than a write of its own
 
 
 def unread_answers(pending: int) -> str:
-    """Why a conversation ends with a peer that does not read."""
+    """The reason why a conversation with a peer that does not read has ended."""
     waiting = f"{pending:,} bytes wait, and none was taken for {STALL_SECONDS:g} seconds"
     return f"the peer sends requests and does not read the answers: {waiting}"
 
@@ -45,14 +45,14 @@ class Outbox:
         self.buffer = bytearray()
 
     def add(self, frame: bytes) -> None:
-        """Send it with the next block."""
+        """Send a frame with the next block."""
         self.gather(frame)
         if self.buffer and not self.is_scheduled:
             self.schedule()
 
     def gather(self, frame: bytes) -> None:
-        """Send it with the next block, which the caller flushes: a turn of the loop for that costs more than
-        the answer to a lone request.
+        """Send a frame with the next block, which the caller flushes: another step of the loop would cost
+        more than the answer to a single request.
         """
         if len(frame) >= LARGE:
             self.flush()
@@ -63,7 +63,7 @@ class Outbox:
             self.flush()
 
     def schedule(self) -> None:
-        """Something was appended to `buffer`: send it when this turn of the loop ends."""
+        """Send `buffer` when this step of the loop ends: a frame was appended to it."""
         self.is_scheduled = True
         self._loop.call_soon(self._tick)
 
@@ -81,7 +81,7 @@ class Outbox:
             self._transport.write(block)
 
     async def flow(self) -> None:
-        """Wait until there is room; let the loop run at least once, so that a cancel can be received."""
+        """Wait until there is room. Let the loop run at least once, so that a cancel can be received."""
         self.flush()
         if self._transport.pending > HIGH_WATER:
             await self._transport.drain()

@@ -66,7 +66,9 @@ class TaskOwner:
 
 
 async def run_to_end(work: Coroutine[object, None, T]) -> T:
-    """Run it to its end and return the result; a cancellation meanwhile takes effect afterwards."""
+    """Run a coroutine to its end and return the result; a cancellation in the meantime takes effect
+    afterwards.
+    """
     task = asyncio.get_running_loop().create_task(work)
     cancellation: asyncio.CancelledError | None = None
     while not task.done():

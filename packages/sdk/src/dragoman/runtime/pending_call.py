@@ -17,28 +17,26 @@ if TYPE_CHECKING:
     import asyncio
 
 Outcome: TypeAlias = Raw | ErrorObject | DragomanError
-"""What a call comes to. Errors are values here, so that one that nobody asks for bothers nobody."""
+"""The outcome of a call. Errors are values here, so that an error without a reader causes no warning."""
 
 
 class PendingCall(Struct, eq=False):
-    """The caller's side of a call. Whoever waits awaits the `future`, which comes to nothing, and then takes
-    the `outcome`.
-    """
+    """The caller's side of a call. Await `future`, which has no value, then read `outcome`."""
 
     future: asyncio.Future[None]
     deadline: float | None
     silence: float | None
     lane: Hashable | None
     expires: float = 0.0
-    """When the deadline is over; zero while nobody has looked yet."""
+    """The end of the deadline; zero until the first check."""
     is_answered: bool = False
-    """The answer has arrived, though it may still wait its turn."""
+    """Whether the answer has arrived, even if earlier messages must be handled first."""
     outcome: Outcome | None = None
     is_patient: bool = False
-    """The deadline does not pass while the peer waits for a person at our side."""
+    """Whether the deadline is paused while the peer waits for a person here."""
 
     def settle(self, outcome: Outcome) -> None:
-        """The first outcome counts."""
+        """Set the outcome; only the first one counts."""
         if self.outcome is None:
             self.outcome = outcome
             if not self.future.done():  # whoever waited may have been cancelled

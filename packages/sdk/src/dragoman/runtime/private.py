@@ -20,14 +20,14 @@ from typing import Protocol, TypeAlias, TypeVar
 SwitchTask: TypeAlias = "Callable[[asyncio.AbstractEventLoop, asyncio.Task[object]], None]"
 
 enter_task: SwitchTask | None = getattr(asyncio.tasks, "_enter_task", None)
-"""Makes a task the current one of its loop; None if this Python has no such function."""
+"""Makes a task the current task of its loop; None if this Python has no such function."""
 
 leave_task: SwitchTask | None = getattr(asyncio.tasks, "_leave_task", None)
-"""Ends what `enter_task` began."""
+"""Undoes `enter_task`."""
 
 
 class HasFuture(Protocol):
-    """A call that has its outcome, and whose caller still waits for the future."""
+    """A call with an outcome, whose caller still waits for the future."""
 
     @property
     def future(self) -> asyncio.Future[None]: ...
@@ -37,7 +37,7 @@ H = TypeVar("H", bound=HasFuture)
 
 
 def wake_all(calls: deque[H]) -> None:
-    """Wake the callers of answered calls, in one step of the loop of its own.
+    """Wake the callers of answered calls, together in a later step of the loop.
 
     A thousand open calls are a thousand waiting tasks, and to wake each through the loop costs a handle and a
     turn of its queue. So each future is relieved of its only callback, which is its task's, and that is run

@@ -33,14 +33,14 @@ log = logging.getLogger(__name__)
 Direction: TypeAlias = Literal["to_agent", "to_client"]
 
 Watch: TypeAlias = Callable[[Direction, list[Glance], bytes], None]
-"""Sees each block as it arrives, before it goes on: one glance a frame, in order."""
+"""Called with each block before it is passed on, in order."""
 
 LAST_WORDS = 2.0
-"""Seconds that an agent gets after the end of its input, where its process does not tell when it is done."""
+"""The seconds that an agent has after the end of its input, if its process does not report its end."""
 
 LAST_BYTES = 64 * 1024 * 1024
-"""What an agent may say after the end of its input beyond what the client takes. It can no longer be made to
-wait: a program that is being ended would lose what it cannot write.
+"""The most bytes that an agent may send after the end of its input if the client does not read them. The
+agent can't be slowed down any more: it would lose its unwritten output.
 """
 
 SLOW = "the other side does not take what is sent to it"
@@ -50,7 +50,7 @@ class RelayInterpreter(Protocol):
     """An object in a relay that decides which frames are passed on."""
 
     def take(self, way: RelayDirection, block: bytes) -> None:
-        """Handle a block instead of passing it on: frames to pass on are given to `way.send`."""
+        """Handle a block instead of passing it on; send frames to pass on to `way.send`."""
 
     async def finish(self, way: RelayDirection, seconds: float) -> None:
         """The source of `way` has ended and its target will end: send the held frames within the time
@@ -60,7 +60,7 @@ class RelayInterpreter(Protocol):
 
 @runtime_checkable
 class HalfClosable(Protocol):
-    """A transport that can end its way out and still read."""
+    """A transport that can close its output and still read."""
 
     async def finish_writing(self) -> None: ...
     def release(self) -> None: ...
@@ -93,7 +93,7 @@ class RelayDirection:
             self._relay.owner.start(self._listen_again())
 
     def hold(self, why: str) -> None:
-        """Stop reading from the source, so that it feels it. Each reason is lifted by itself."""
+        """Stop reading from the source, so that the source slows down. Each reason is removed separately."""
         if not self._holds:
             self.source.pause()
         self._holds.add(why)
@@ -162,7 +162,7 @@ class Relay:
         return self.to_client if way is self.to_agent else self.to_agent
 
     def passes(self, way: RelayDirection, block: bytes) -> None:
-        """A block is on its way."""
+        """Called while a block passes."""
         if self._watch is not None:
             try:
                 self._watch(way.direction, glance_block(block), block)
@@ -174,7 +174,7 @@ class Relay:
             self._interpreter.take(way, block)
 
     async def wait_ended(self) -> None:
-        """Wait until one side is gone. Closing then ends the other in an orderly way."""
+        """Wait until one side is gone. Closing then ends the other side in an orderly way."""
         await self.end_event.wait()
 
     async def aclose(self, *, grace: float = LAST_WORDS) -> None:

@@ -23,14 +23,14 @@ from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
 
 FATAL = (KeyboardInterrupt, GeneratorExit)
-"""What is not a handler's to raise. Anything else is its failure, even the `sys.exit` of some library: left
-to the event loop it would end the agent, or leave the peer without an answer.
+"""Exceptions that a handler must not raise. Any other exception is a failure of the handler, even `sys.exit`
+in a library: in the event loop it would end the agent, or leave the peer without an answer.
 """
 
 
 class RequestTasks:
-    """All unanswered requests of one link. `send` sends answers; `gather` collects those given while a run
-    of requests is read, which are sent together at its end.
+    """All unanswered requests of one link. `send` sends answers; `gather` collects answers while a run of
+    requests is read, to send them together at its end.
     """
 
     __slots__ = (
@@ -70,13 +70,13 @@ class RequestTasks:
         self.answer_bytes = 0  # answers given since somebody last set this to zero
 
     def ask_all(self, incoming_requests: Iterable[IncomingRequest]) -> None:
-        """Handle each request: answer it at once, or give it a task."""
+        """Handle each request: answer it at once, or start a task for it."""
         outer = asyncio.current_task(self._loop)
         for incoming in incoming_requests:
             self._ask(incoming, outer, self._gather)
 
     def ask(self, incoming: IncomingRequest) -> None:
-        """Handle a request: answer it at once, or give it a task."""
+        """Handle a request: answer it at once, or start a task for it."""
         self._ask(incoming, asyncio.current_task(self._loop), self._send)
 
     def _ask(
@@ -264,7 +264,7 @@ class Stepper:
         self, work: Coroutine[object, None, T], outer: asyncio.Task[object] | None
     ) -> tuple[SuspendedWork[T], asyncio.Task[None]] | T:
         """Run a coroutine's first step. Returns the result, or the rest for the task that continues it.
-        `outer` is the current task, which a caller of many steps looks up once.
+        `outer` is the current task, which a caller looks up once for many steps.
         """
         ready = self._ready
         # A handler that set a context variable and left it set must not pass it on to the next one.
@@ -292,7 +292,7 @@ class Stepper:
         return ready.rest, ready.task
 
     def dismiss(self) -> None:
-        """Let the task go that waits for nothing."""
+        """Cancel the task that is ready but has no work."""
         if self._ready is not None:
             self._ready.task.cancel()
             self._ready = None

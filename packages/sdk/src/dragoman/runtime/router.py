@@ -13,12 +13,12 @@ from dragoman.wire.codes import method_not_found
 Work: TypeAlias = Coroutine[object, None, bytes]
 
 Answer: TypeAlias = bytes | Work
-"""What a router makes of a request: the encoded result at once, or a coroutine that ends with it."""
+"""A router's answer to a request: the encoded result, or a coroutine that returns it."""
 
 
 class Router(Protocol):
-    """`on_request` may raise `ErrorAnswer`; anything else that it or its coroutine raises is an internal
-    error.
+    """Handles the messages of a link. `on_request` may raise `ErrorAnswer`; any other exception becomes an
+    internal error.
     """
 
     def on_request(self, incoming: IncomingRequest) -> Answer: ...
@@ -33,12 +33,14 @@ class Router(Protocol):
         ...
 
     def on_block_end(self, size: int) -> None:
-        """A block of `size` bytes has been dealt with; nothing that waits has run yet. With 0: something has
-        changed that may be a reason to read again.
+        """Called after a block of `size` bytes was handled, before waiting tasks run. With 0: a change may
+        allow the link to read again.
         """
 
     def on_cancel_request(self, incoming: IncomingRequest) -> bool:
-        """The peer no longer wants this answer. True: the router ends the work; False: the link does."""
+        """The peer no longer wants this answer. Return true if the router ends the work itself; otherwise the
+        link does.
+        """
         ...
 
 
@@ -62,5 +64,5 @@ class RefusingRouter:
 
 
 def asks_nobody(method: str) -> bool:
-    """For a side where programs answer every request."""
+    """The check for a side where programs answer every request."""
     return False

@@ -15,7 +15,7 @@ from dragoman.wire.plain import plain_answers, plain_requests
 
 
 def settle_run(connection: Connection[PendingCall], block: bytes, answered_calls: list[PendingCall]) -> int:
-    """Give all answers of a block to their calls, if nothing must be handled before them. Calls whose
+    """Give all answers of a block to their calls, if no other message must be handled first. Calls whose
     callers must wake are added to `answered_calls`.
     """
     answers = plain_answers(block)

@@ -25,7 +25,7 @@ Work = Callable[[], Coroutine[object, None, None]]
 HandlerFunction = Callable[[Any], Coroutine[object, None, object]]
 
 EACH = 512
-"""Bytes that a waiting notification costs beside its params; many that say nothing are still many."""
+"""The extra cost of a waiting notification in bytes: many empty ones are still many."""
 
 
 class _HandlerRun:
@@ -68,7 +68,7 @@ class SessionQueues:
     def submit_run(
         self, key: Hashable, function: HandlerFunction, messages: Sequence[Any], each: int
     ) -> None:
-        """Call `function` with each of these messages in order; each counts as this many bytes."""
+        """Call `function` with each of these messages in order; each counts as `each` bytes."""
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = _SessionQueue()
@@ -78,8 +78,8 @@ class SessionQueues:
         self.size += each * len(messages)
 
     def behind(self, key: Hashable | None, stamp: int, deliver: Callable[[], None]) -> None:
-        """Deliver an answer, to a call made at `stamp`, after the messages before it. Without a key, all
-        queues count.
+        """Deliver the answer to a call that was made at `stamp`, after the messages before it. Without a key,
+        all queues count.
         """
         lanes = (
             list(self._lanes.values()) if key is None else [lane] if (lane := self._lanes.get(key)) else []

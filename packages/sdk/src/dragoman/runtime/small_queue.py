@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class SmallQueue(Generic[T]):
-    """As `collections.deque`, which takes most of a kilobyte from its beginning."""
+    """Like `collections.deque`, which takes most of a kilobyte from the start."""
 
     __slots__ = ("_items",)
 

@@ -31,7 +31,7 @@ class UnknownPolicy(Struct, frozen=True):
 
 
 def refuse_unknown() -> Meta:
-    """For unions on which starting or approving something depends."""
+    """Refuse an unknown tag, in unions that decide whether something starts or is approved."""
     return Meta(extra={"unknown": UnknownPolicy(refused=True)})
 
 
@@ -57,10 +57,10 @@ class Choice(metaclass=_ChoiceMeta):
 
     members = ()
     pick: Callable[[Mapping[str, Any]], Any]
-    """Names the type of one object by its fields, or raises ValueError."""
+    """Returns the type of an object from its fields, or raises ValueError."""
     tag_field: str | None = None
     listed = False
-    """True when the choice is made for a whole list, by its first item."""
+    """True if the first item decides for a whole list."""
 
 
 def _marker(
@@ -122,7 +122,7 @@ def choose_by_item(name: str, keys: Mapping[str, object]) -> Any:
 
 
 def decode_choice(kind: type, value: object) -> Any:
-    """The hook that msgspec calls for custom types; after a ValueError the lenient reader tries."""
+    """The hook that msgspec calls for custom types; after a ValueError the lenient reader tries again."""
     if not issubclass(kind, Choice):
         raise ValueError("not to be decoded")
     sample = value

@@ -49,7 +49,7 @@ def read(raw: Source | None, kind: type[T]) -> T: ...
 @overload
 def read(raw: Source | None, kind: object) -> Any: ...
 def read(raw: Source | None, kind: object) -> Any:
-    """The message in `raw`; None and empty bytes are params that were left out."""
+    """Read the message in `raw`; None and empty bytes mean that the params are absent."""
     try:
         return _decoders[kind](raw)
     except (ValueError, RecursionError, TypeError):
@@ -62,7 +62,7 @@ def reader(kind: type[T]) -> Callable[[Source | None], T]: ...
 @overload
 def reader(kind: object) -> Callable[[Source | None], Any]: ...
 def reader(kind: object) -> Callable[[Source | None], Any]:
-    """`read` for one type, for those who read many of them."""
+    """Return `read` for one type, for callers that read many messages of it."""
 
     def read_one(raw: Source | None) -> Any:
         try:
@@ -75,13 +75,11 @@ def reader(kind: object) -> Callable[[Source | None], Any]:
 
 
 strict_reader: Callable[[Any], Decode] = _decoders.__getitem__
-"""The native decoder of a type alone, for those who have another way for what it refuses; raises what it
-raises.
-"""
+"""The native decoder of a type alone, for callers that handle its errors themselves."""
 
 
 def examine(raw: Source | None, kind: object) -> tuple[Any, list[Deviation]]:
-    """The message, and everything that had to be forgiven to read it."""
+    """Return the message, and every deviation that was tolerated to read it."""
     deviations: list[Deviation] = []
     try:
         return _decoders[kind](raw), deviations
@@ -112,13 +110,13 @@ def _encode_unknown(value: object) -> Any:
 _encoder = Encoder(enc_hook=_encode_unknown)
 
 strict_write: Callable[[object], bytes] = _encoder.encode
-"""The native encoder alone, for those who have another way for what it refuses; raises what is `UNUSUAL`."""
+"""The native encoder alone, for callers that handle the errors in `UNUSUAL` themselves."""
 
 UNUSUAL = (_HasUnknownFields, ValueError, TypeError, RecursionError)
 
 
 def write(message: object) -> bytes:
-    """The message as JSON."""
+    """Write the message as JSON."""
     try:
         return strict_write(message)
     except UNUSUAL as found:
@@ -150,7 +148,9 @@ def _told(error: Exception) -> SchemaError | None:
 
 
 def hoist(value: object) -> Any:
-    """The value with every struct as a dictionary, for messages whose unknown fields msgspec cannot write."""
+    """Return the value with dictionaries in place of structs, for messages whose unknown fields msgspec can't
+    write.
+    """
     if isinstance(value, Bare):
         return _object(value)
     if isinstance(value, list | tuple):

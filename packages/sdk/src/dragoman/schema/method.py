@@ -1,4 +1,4 @@
-"""One row of a method table, and the table.
+"""A row of a method table, and the table.
 
 A method is found by its name, kind and receiver, because the protocol uses some names more than once:
 `mcp/message` is a request to the client and a notification to the agent. The rows themselves are generated,
@@ -52,7 +52,8 @@ class Method:
         self.kind = kind
         self.stable = stable
         self.capability = capability
-        """Dotted path in the receiver's advertised capabilities that must be there before this may be sent.
+        """Dotted path in the receiver's advertised capabilities that must be there before
+        this may be sent.
         """
         self.preempts = preempts
         """Overtakes what waits in line."""
@@ -81,7 +82,7 @@ class Method:
 
     @property
     def needs_result(self) -> bool:
-        """Whether its result has a required field. If not, an answer without a result (null, or left out)
+        """Whether the result has a required field. Otherwise a missing or null result
         counts as an empty one.
         """
         try:
@@ -91,7 +92,7 @@ class Method:
         return False
 
     def of(self, package: str) -> Method:
-        """Make a row from type names: reading the table imports no types."""
+        """Create a row from type names: reading the table imports no types."""
         self._package = package
         return self
 

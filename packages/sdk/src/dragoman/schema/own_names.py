@@ -16,17 +16,17 @@ from typing import Any
 import msgspec
 
 METHOD = "_dragoman/"
-"""How our methods begin."""
+"""The prefix of our methods."""
 
 META = "dragoman"
 EDGES = "dragoman/"
 
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
-"""What `stripped` raises for a text that cannot be read or written."""
+"""The exceptions of `stripped` for a text that can't be read or written."""
 
 MOST_VALUES = 250_000
-"""Values in a text that may hold our names, about: it is read as a whole, and a line of brackets could take
-seconds.
+"""The approximate number of values in a text that may hold our names: it is read as a whole, and a line of
+brackets could take seconds.
 """
 
 _find_escape = re.compile(rb"\\u00[5-7]").search  # of a letter, or of the line below at the beginning
@@ -47,9 +47,9 @@ def may_hold(text: bytes) -> bool:
 
 
 def strip(value: Any, *, edges: bool = False, keep: Container[str] | None = ()) -> bool:
-    """Take our names out of every `_meta` in the value, in place; whether there was one. `edges` is whether
-    `dragoman/…` stays, because an interpreter of ours stands before the guest, and `keep` are the members of
-    `dragoman` that stay; None: all of it.
+    """Remove our names from every `_meta` in the value, in place; return whether there was one. `edges` keeps
+    `dragoman/…` for an interpreter of ours next to the peer. `keep` names the members of `dragoman` to keep;
+    None keeps all.
     """
     is_changed = False
     waiting = [value]
@@ -85,8 +85,8 @@ def _strip_meta(
 def stripped(
     text: bytes, *, edges: bool = False, keep: Container[str] | None = (), anew: bool = False
 ) -> bytes:
-    """The same for a JSON text, which is rewritten only if it has changed, or if `anew` is true. Raises
-    `UNREADABLE`, without `anew` also for too many values.
+    """Do the same for a JSON text, which is rewritten only if it has changed or if `anew` is true. Raises
+    `UNREADABLE`; without `anew` also for too many values.
     """
     if not anew and text.count(b"[") + text.count(b"{") + text.count(b",") > MOST_VALUES:
         raise ValueError("too many values")

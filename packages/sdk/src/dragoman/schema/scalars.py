@@ -1,4 +1,4 @@
-"""Numbers, strings and lists with the bounds of the published schema, and the one bound on paths that the
+"""Numbers, strings and lists with the limits of the published schema, and the one limit on paths that the
 specification gives only in prose.
 
 msgspec checks these bounds while it decodes, at no measurable cost. It cannot bound an integer beyond 63

@@ -23,17 +23,17 @@ from msgspec import Raw
 SteeringWay: TypeAlias = Literal["steering", "inject", "restart"]
 
 SteerOutcome: TypeAlias = Literal["delivered", "queued", "will_restart"]
-"""What becomes of a message: the agent took it into the running turn; it runs after this turn; the turn is
-cancelled and begins again with the message.
+"""The fate of a message: the agent got it during the running turn; it runs after this turn; or the turn is
+cancelled and starts again with the message.
 """
 
 SteerAnswer: TypeAlias = Literal["delivered", "queued", "refused"]
-"""What an agent's answer means. `queued`: the agent itself runs it as a turn of its own. `refused`: it has
-not got the message, which is still to be sent.
+"""The meaning of an agent's answer. `queued`: the agent runs the message as a turn of its own. `refused`: the
+agent does not have the message, so it must still be sent.
 """
 
 SteerFallback: TypeAlias = Literal["restart", "queue"]
-"""What is done with a message that the agent does not take into a turn that runs."""
+"""The action for a message that the agent does not accept into a running turn."""
 
 FALLBACKS: tuple[str, ...] = get_args(SteerFallback)
 
@@ -45,19 +45,19 @@ OUTCOME_TEXTS: dict[SteerOutcome, str] = {
     "queued": "queued: it runs after this turn",
     "will_restart": "will restart: the turn is cancelled and begins again with it",
 }
-"""For people."""
+"""The outcomes in words for people."""
 
 PROMPT_REQUIRED = "promptRequired"
-"""The answer of an agent that takes nothing, because no turn runs; who sends the message prompts instead."""
+"""The answer of an agent that refuses a message because no turn runs; the sender must prompt instead."""
 
 _IDLE = {"steering": {"idleBehavior": PROMPT_REQUIRED}}
 
 SEPARATOR = "\n\n"
-"""Between a prompt and what was said later, where both are sent as one: many agents join texts."""
+"""Separates a prompt from later messages that are sent with it: many agents join texts."""
 
 
 def steering_way(introduction: Mapping[str, Any]) -> SteeringWay:
-    """How the agent is steered that answered this to `initialize`."""
+    """Return the way to steer an agent, from its `initialize` answer."""
     if _object(_object(introduction.get("_meta")).get("steering")).get("supported") is True:
         return "steering"
     capabilities = _object(introduction.get("agentCapabilities"))
@@ -69,12 +69,12 @@ def steering_way(introduction: Mapping[str, Any]) -> SteeringWay:
 
 
 def announced_steering() -> dict[str, Any]:
-    """The `_meta` by which an agent's answer to `initialize` announces steering."""
+    """Return the `_meta` by which an `initialize` answer announces steering."""
     return {"steering": {"supported": True}}
 
 
 def steer_call(way: SteeringWay, session_id: str, prompt: Sequence[Raw] | Raw) -> tuple[str, bytes]:
-    """The method and params that send this content to the agent."""
+    """Return the method and params that send this content to the agent."""
     if way == "inject":
         return INJECT, _encode({"sessionId": session_id, "mode": "steer", "content": prompt})
     if way == "steering":
@@ -100,7 +100,7 @@ _COMMAND = re.compile(r"/[\w:.-]+(?=\s|$)")
 
 
 def restart_prompt(prompt: Sequence[Any], messages: Sequence[Sequence[Any]], separator: Any) -> list[Any]:
-    """The content of a restarted turn: its prompt, and the messages since. A slash command is not
+    """Return the content of a restarted turn: its prompt, and the messages since. A slash command is not
     repeated, because the messages would become its argument: the agent has it in its history.
     """
     first_text = getattr(prompt[0], "text", None) if prompt else None

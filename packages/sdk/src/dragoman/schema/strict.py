@@ -22,7 +22,7 @@ from .errors import SchemaError
 from .valid import is_surely_valid, is_valid_at_first_sight
 
 LARGE = 1024 * 1024
-"""Bytes of a message that is checked in Python rather than read back."""
+"""The size in bytes from which a message is checked in Python instead of being read back."""
 
 _BYTES = (bytes, bytearray, memoryview)
 _BASE64 = ("data", "blob")

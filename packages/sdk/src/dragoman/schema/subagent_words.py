@@ -25,7 +25,7 @@ _STATES: dict[str, dict[str, str]] = {
 }
 
 ANNOUNCEMENTS = ("subagent_update", _SPAWNED, _STATE)
-"""Updates of a session that announce a child of it, or say what becomes of one."""
+"""Updates that announce a child session, or report its fate."""
 
 NAMES_IN_UPDATES: dict[str, tuple[str, ...]] = {
     "subagent_update": ("sessionId",),
@@ -34,11 +34,11 @@ NAMES_IN_UPDATES: dict[str, tuple[str, ...]] = {
     "session_message": ("senderSessionId", "recipientSessionId"),
     "session_message_chunk": ("senderSessionId", "recipientSessionId"),
 }
-"""Updates that name other sessions than their own, and the members that do."""
+"""Updates that name other sessions than their own, with the fields that name them."""
 
 
 def as_subagent_update(update: Mapping[str, Any]) -> dict[str, Any]:
-    """The update in the schema's form, if it is in the draft's."""
+    """Return the update in the schema's form, if it is in the form of the draft."""
     kind = update.get("sessionUpdate")
     if kind not in (_SPAWNED, _STATE):
         return dict(update)

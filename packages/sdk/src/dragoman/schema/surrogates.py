@@ -15,5 +15,5 @@ _ESCAPE = re.compile(
 
 
 def mend_surrogates(text: bytes) -> bytes:
-    """The same JSON text without lone surrogates."""
+    """Return the same JSON text without lone surrogates."""
     return _ESCAPE.sub(lambda found: rb"\ufffd" if found.group(1) else found.group(), text)

@@ -31,16 +31,18 @@ _LARGEST_FLOAT = 1.7976931348623157e308
 
 
 WORTHWHILE = 16
-"""Messages of a type after which its check is made: making it takes as long as reading back hundreds."""
+"""The number of messages of a type after which its check is built: building takes as long as reading back
+hundreds.
+"""
 
 
 def is_surely_valid(message: object, kind: object) -> bool:
-    """Whether `message` is a struct of exactly this type, and every value in it is allowed."""
+    """Whether `message` is a struct of exactly this type, with only allowed values."""
     return type(message) is kind and (checks.get(kind) or _check_of_frequent(message))(message)
 
 
 def is_valid_at_first_sight(message: object, kind: object) -> bool:
-    """The same for a message that is large: its check is made at once, however few there were before."""
+    """The same for a large message: its check is built at once."""
     if type(message) is not kind:
         return False
     _counts[kind] = WORTHWHILE
@@ -48,7 +50,7 @@ def is_valid_at_first_sight(message: object, kind: object) -> bool:
 
 
 checks: dict[Any, Check] = {}
-"""The check of each type of which there were many."""
+"""The checks of frequent types."""
 
 _counts: dict[Any, int] = {}  # messages of each type
 

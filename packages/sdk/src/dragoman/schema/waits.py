@@ -1,5 +1,5 @@
-"""The table that says who answers each request: the program, a person, or long work. Every call's deadline
-comes from it.
+"""The table of who answers each request: the program, a person, or long work. It decides every call's
+deadline.
 
 | answerer | how long a call waits for it |
 |---|---|
@@ -71,11 +71,13 @@ PROXY_ANSWERERS: Final[Mapping[str, Answerer]] = {
 }
 
 HUB_ASKS_FIRST: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
-"""Before these a hub may ask a person about an MCP server. It has bounds of its own for its agents."""
+"""Requests before which a hub may ask a person about an MCP server. The hub has its own limits for its
+agents.
+"""
 
 
 def answerer(method: str, *, receiver: Literal["agent", "client"]) -> Answerer:
-    """Who answers a request."""
+    """Return who answers a request."""
     if receiver == "client":
         return CLIENT_ANSWERERS.get(method, "person")
     return AGENT_ANSWERERS.get(method) or PROXY_ANSWERERS.get(method, "machine")
@@ -89,8 +91,8 @@ def is_for_person(method: str) -> bool:
 def bound(
     method: str, seconds: float | None, *, receiver: Literal["agent", "client"], is_hub: bool = False
 ) -> float | None:
-    """The deadline of a call: `seconds` if a program answers it, else None. `is_hub`: the receiver is a
-    hub, which has agents behind it.
+    """Return the deadline of a call: `seconds` if a program answers it, else None. `is_hub`: the receiver is
+    a hub with agents behind it.
     """
     if is_hub and method in HUB_ASKS_FIRST:
         return None

@@ -17,7 +17,9 @@ from dragoman.schema.method import Kind, Method, Receiver
 from dragoman.schema.v1.methods import METHODS
 
 USAGE = "_meta.dragoman.usage"
-"""Where a client asks for `usage` in the answer to a prompt: the stable protocol does not have it."""
+"""The capability of a client that wants `usage` in the answer to a prompt, which the
+stable protocol lacks.
+"""
 
 
 class Capabilities:
@@ -36,7 +38,7 @@ class Capabilities:
         return answer
 
     def require(self, path: str, method: str) -> None:
-        """Refuse to break the protocol: a call that the peer did not allow is never sent."""
+        """Raise an error for a call that the peer has not announced: it would break the protocol."""
         if path not in self:
             raise NotAdvertised(path, method)
 
@@ -48,7 +50,7 @@ class Capabilities:
 
 
 NOTHING = Capabilities()
-"""What a peer can do that has not said anything yet."""
+"""The capabilities of a peer that has not announced any yet."""
 
 
 def peer_capabilities(struct: Struct | UnsetType | None) -> Capabilities:

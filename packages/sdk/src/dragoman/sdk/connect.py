@@ -35,7 +35,7 @@ Target: TypeAlias = str | Sequence[str] | Agent | Transport
 Opening: TypeAlias = Callable[[], tuple[Transport, "ServeContext | None"]]
 
 Interpret: TypeAlias = Callable[[Transport], Transport]
-"""Stands in front of an agent's transport, so that the agent is heard in v1."""
+"""Wraps an agent's transport, so that the agent speaks v1."""
 
 
 def check_target(target: object, *, is_other: bool, other: str) -> None:
@@ -61,9 +61,9 @@ def connect(
     ledger: Ledger | None = None,
     policy: str = "",
 ) -> ConnectContext:
-    """An agent, started if need be, and initialized. A string is a command line, which no shell runs, or the
-    address of a server (`ws://…`, `https://…`), which gets these `headers`. With `resume`, a connection to a
-    hub that breaks is opened again, for as long as the block lasts, and goes on where it was.
+    """Start an agent if necessary, and initialize it. A string is a command line, which runs without a shell,
+    or the address of a server (`ws://…`, `https://…`), which gets these `headers`. With `resume`, a broken
+    connection to a hub is opened again during the block, and continues where it stopped.
 
     `env` is the whole environment of a command. Without one it gets no more of ours than it needs to run;
     `"inherit"` hands on everything (see `environment`). `tap(direction, block)` sees every frame that passes,
@@ -132,7 +132,7 @@ def connect(
 
 
 def not_entered(name: str, line: str) -> AttributeError:
-    """The error when the return value of `connect` is used as the agent."""
+    """Return the error for a caller that uses the return value of `connect` as the agent."""
     return AttributeError(f"there is no {name} yet: enter the result of connect() first. Write: {line}")
 
 
@@ -222,15 +222,15 @@ def _anonymous() -> Client:
 
 
 MOST_NOTES = 20
-"""Lines of one life that are told; an agent that logs to its standard output never stops."""
+"""The most lines to report per process: an agent that logs to its standard output never stops."""
 
 
 UNREADABLE = "sent what cannot be read and is left out"
 
 
 class BoundedNotes:
-    """Tells of the first lines that are not the protocol, and once that there are more. With `what`, of
-    anything else that an agent does wrong: "the agent " and these words.
+    """Reports the first lines that are not protocol messages, and once that there are more. With `what`,
+    reports other mistakes: "the agent " and these words.
     """
 
     def __init__(self, note: Callable[[str], None], what: str = "printed text that is not ACP") -> None:

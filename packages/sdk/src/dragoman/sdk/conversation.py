@@ -28,7 +28,9 @@ SUPPORTED = (1,)
 def open_conversation(
     transport: Transport, client: Client, limits: Limits, *, on_stray: Callable[[str], None] | None = None
 ) -> AgentHandle:
-    """Start reading the agent's messages; `handshake` comes next. Closing the handle's link ends it."""
+    """Start reading the agent's messages; call `handshake` next. Closing the handle's link ends the
+    conversation.
+    """
     side = ClientSide(client)
     link = Link(transport, side, name=client.link_name, limits=limits)
     link.on_stray = on_stray

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 from dragoman.transport.tree import MARK
 
 Env: TypeAlias = Mapping[str, str] | Literal["inherit"] | None
-"""A whole environment; ours as it is; or the closed one."""
+"""A whole environment; our own environment; or the closed environment."""
 
 HANDED_ON: tuple[str, ...] = (
     *("HOME", "PATH", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "NO_COLOR", "TZ"),
@@ -41,7 +41,7 @@ WINDOWS: tuple[str, ...] = (
     *("PROGRAMDATA", "ALLUSERSPROFILE", "PROGRAMFILES*", "COMMONPROGRAMFILES*"),
     *("NUMBER_OF_PROCESSORS", "PROCESSOR_*"),
 )
-"""There, programs do not even start without some of these. Names are upper case in its environment."""
+"""Variables without which programs do not even start on Windows. Names are upper case there."""
 
 
 def agent_environment(
@@ -51,7 +51,7 @@ def agent_environment(
     path: str | None = None,
     source: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """A whole environment for an agent.
+    """Return a whole environment for an agent.
 
     `allow` names more of our variables, `*` standing for any text; `path` takes the place of our PATH;
     `explicit` is set whatever else there is. `source` stands in for our own environment.
@@ -66,14 +66,14 @@ def agent_environment(
 
 
 def resolve_environment(env: Env) -> Mapping[str, str] | None:
-    """The environment of a program to start; None passes on our own."""
+    """Return the environment of a program to start; None passes on our own."""
     if env == "inherit":
         return None
     return agent_environment() if env is None else env
 
 
 def withheld_names(*, allow: Iterable[str] = (), source: Mapping[str, str] | None = None) -> list[str]:
-    """The names of our variables that an agent does not get, to explain a failed login."""
+    """Return the names of our variables that an agent does not get, to explain a failed login."""
     ours = os.environ if source is None else source
     handed_on = agent_environment(allow=allow, source=ours)
     return sorted(name for name in ours if name not in handed_on)

@@ -15,7 +15,7 @@ from dragoman.schema import v1
 
 
 def text_of(content: Sequence[v1.ToolCallContent]) -> str:
-    """The text of a tool call's content, one block per line."""
+    """Return the text of a tool call's content, one block per line."""
     return "\n".join(
         [
             part.content.text

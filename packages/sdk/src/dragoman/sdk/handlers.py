@@ -33,7 +33,7 @@ class Handler:
         self.wants_peer, self.is_async = _shape_of(function)
 
     def work(self, message: object, peer: object) -> Coroutine[object, None, Any]:
-        """A coroutine that ends with the handler's result."""
+        """Return a coroutine that ends with the handler's result."""
         if not self.is_async:
             return self._in_thread(message, peer)
         coroutine: Coroutine[object, None, Any]
@@ -48,12 +48,12 @@ class Handler:
         return await in_thread(lambda run: self.now(*faces(message, peer, run)))
 
     def now(self, message: object, peer: object) -> Any:
-        """Call it here: returns the result of a plain function, the coroutine of an async one."""
+        """Call the handler here: returns the result of a plain function, or the coroutine of an async one."""
         return self.function(message, peer) if self.wants_peer else self.function(message)
 
 
 class Handlers:
-    """Method name to handler."""
+    """The handlers by method name."""
 
     __slots__ = ("_handlers",)
 
@@ -81,7 +81,7 @@ class Handlers:
 
 
 def extension_hook(handlers: Handlers, method: str) -> Callable[[F], F]:
-    """A decorator that registers the handler of an extension."""
+    """Return a decorator that registers the handler of an extension."""
     check_text(method, "method")  # a decorator without its name is given the function
     if not method.startswith("_"):
         raise ValueError(f"extension methods start with an underscore, {method!r} does not")
@@ -94,14 +94,14 @@ def extension_hook(handlers: Handlers, method: str) -> Callable[[F], F]:
 
 
 class HasHandlers(Protocol):
-    """Who declares hooks."""
+    """A class that declares hooks."""
 
     handlers: Handlers
 
 
 class Hook(Generic[P, R]):
-    """A decorator that registers a function as the handler of one method. Declared on a class, it belongs
-    to each object: `help` of the class shows it.
+    """A decorator that registers a function as the handler of one method. Each object of the declaring class
+    has its own; `help` of the class shows it.
     """
 
     def __init__(self, method: str, doc: str = "", *, handlers: Handlers | None = None) -> None:

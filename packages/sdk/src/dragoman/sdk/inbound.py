@@ -42,7 +42,7 @@ def read_params(raw: Raw | None, type_: type[T]) -> T:
 
 
 def read_plain(raw: Raw | None) -> Any:
-    """The params of an extension: plain data."""
+    """Return the params of an extension as plain data."""
     if raw is None:
         return None
     try:
@@ -52,7 +52,7 @@ def read_plain(raw: Raw | None) -> Any:
 
 
 def params_reader(type_: type[T]) -> Callable[[Raw | None], T]:
-    """`read_params` for one type, for callers that read many messages of it."""
+    """Return `read_params` for one type, for callers that read many messages of it."""
     strict = strict_reader(type_)
 
     def read_them(raw: Raw | None) -> T:

@@ -1,4 +1,4 @@
-"""Logs in when an agent requires it: once, with a method that can be tried, or fails with advice.
+"""Logs in once when an agent requires a login, with a usable method; otherwise fails with advice.
 
     answer = await call_with_login(agent, lambda: agent.new_session(cwd=cwd), Login(method="api-key"))
 
@@ -26,41 +26,45 @@ from dragoman.wire.codes import AUTH_REQUIRED
 T = TypeVar("T")
 
 TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
-"""Runs the agent's command with the method's arguments and variables in a terminal; whether it went well."""
+"""Runs the agent's command with the method's arguments and variables in a terminal; returns whether it
+succeeded.
+"""
 
 
 class Login(Struct, frozen=True, kw_only=True):
-    """How to log in: the method, and the credentials it may use."""
+    """How to log in: the method, and its credentials."""
 
     method: str | None = None
-    """The id of the method to use. Without one it is the first that the agent handles by itself, else the
-    first that needs a terminal.
+    """The id of the method to use. By default, the first method that the agent handles by itself, otherwise
+    the first that needs a terminal.
     """
 
     terminal: TerminalLogin | None = None
-    """For methods that need one; without it they cannot be tried."""
+    """Runs methods that need a terminal; without it they can't be tried."""
 
     seconds: float | None = None
-    """How long `authenticate` may take. Bound it where nobody can see a login page: a person who logs in
+    """The most seconds for `authenticate`. Set it where nobody can see a login page: a person who logs in
     needs no deadline.
     """
 
     on_start: Callable[[v1.AuthMethod], object] | None = None
-    """Called before `authenticate`, to say what is waited for."""
+    """Called before `authenticate`, to announce the wait."""
 
     withheld_names: Sequence[str] = ()
-    """Names of variables that the agent did not get from us, for the words of an error."""
+    """Names of variables that we withheld from the agent, for the text of an error."""
 
 
 def needs_login(error: BaseException) -> bool:
-    """Whether this is an agent's refusal that a login may change."""
+    """Whether this is a refusal that a login may solve."""
     return (
         isinstance(error, CallFailed) and error.code == AUTH_REQUIRED and not isinstance(error, LoginRequired)
     )
 
 
 async def call_with_login(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], login: Login) -> T:
-    """The result of `attempt`, after a login if it needs one. Raises `LoginRequired` if that fails."""
+    """Return the result of `attempt`, after a login if the agent requires one. Raises `LoginRequired` if that
+    fails.
+    """
     try:
         return await attempt()
     except CallFailed as refusal:
@@ -101,7 +105,7 @@ async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
 def refused_after_login(
     agent: AgentHandle, again: CallFailed, login: Login, *, tried_method: str
 ) -> LoginRequired:
-    """The error for a login that succeeded although the agent still refuses."""
+    """Return the error for a login that succeeded although the agent still refuses."""
     why = "it went well, but the agent still refuses"
     missing = (
         f"{tried_method} went well, but the agent still refuses; {_advice(agent, login, but=tried_method)}"
@@ -163,7 +167,7 @@ def _ids(agent: AgentHandle) -> tuple[str, ...]:
 
 
 def read_env_methods(introduction: bytes | Raw) -> tuple[EnvMethod, ...]:
-    """The logins by variable that the answer to `initialize` names, in any of the forms that were seen."""
+    """Return the logins by variable in an `initialize` answer, in any known form."""
     if b"env_var" not in bytes(introduction):
         return ()
     try:

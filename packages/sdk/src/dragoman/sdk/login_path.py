@@ -26,15 +26,14 @@ from dragoman.transport.program_output import StderrTail
 from dragoman.transport.waiters import Waiters
 
 SECONDS = 5.0
-"""What a login shell gets. Slow ones take two; a person who waits gives up at about this."""
+"""The most seconds for a login shell. Slow shells take two, and people wait no longer than this."""
 
 KEPT = 256 * 1024
-"""Bytes of the shell's output that are looked at; its greeting comes before the answer."""
+"""The bytes of the shell's output to search: its greeting comes before the answer."""
 
 ENDING = Grace(after_eof=0.0, after_terminate=2.0, leftovers=0.0)
-"""A shell that took too long may be in the middle of something, such as a lock that its tools remove when
-they are told to end: killed at once, they would leave it, and every later shell of the person would wait
-for it.
+"""How a slow shell is ended: a shell killed at once could leave a lock of its tools behind, and every later
+shell of the user would wait for it.
 """
 
 
@@ -50,7 +49,7 @@ _asking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDic
 
 
 async def login_path(*, seconds: float = SECONDS) -> LoginPath:
-    """The PATH to start agents with; the shell is asked only the first time."""
+    """Return the PATH for starting agents; the shell is asked only the first time."""
     global _cached_path
     lock = _asking.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     async with lock:
@@ -78,7 +77,7 @@ async def ask_login_shell(source: Mapping[str, str], *, seconds: float = SECONDS
 
 
 def join_paths(first: str, second: str) -> str:
-    """A PATH with every folder of both, each once."""
+    """Join two PATHs; each folder appears once."""
     folders = dict.fromkeys([*first.split(os.pathsep), *second.split(os.pathsep)])
     return os.pathsep.join(folder for folder in folders if folder)
 

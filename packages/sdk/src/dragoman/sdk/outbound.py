@@ -47,8 +47,8 @@ def write_out(message: object, kind: object, what: str) -> bytes:
 
 
 def write_answer(answer: object, kind: Any, method: str) -> bytes:
-    """What a handler returned, as the result of its request. None stands for a result without any field: a
-    handler that forgot to return one is told so here, and not by a peer that cannot read the answer.
+    """Write a handler's return value as the result of its request. None means an empty result: if the method
+    needs fields, the handler gets the error here, not from a peer that can't read the answer.
     """
     if answer is None and _may_be_empty(kind):
         return b"{}"
@@ -68,7 +68,7 @@ def _may_be_empty(kind: Any) -> bool:
 
 
 def write_update(update: object) -> bytes:
-    """An update of a session."""
+    """Write an update of a session."""
     kind = type(update)
     check = _update_checks.get(kind)
     if check is not None and check(update):
@@ -103,7 +103,7 @@ def write_plain(params: object, what: str) -> bytes | None:
 
 
 def write_params(params: object, method: str, methods: Mapping[str, Any]) -> bytes | None:
-    """Params of any message as plain data: those of a method that the protocol knows must be what it says,
+    """Write params of any message as plain data. Params of a method in the protocol must follow the schema,
     also if a notification is sent as a request.
     """
     if method not in methods:
@@ -121,7 +121,7 @@ def as_block(content: object, argument: str = "text") -> Any:
 
 
 def as_list(items: Iterable[T], argument: str) -> list[T]:
-    """A list of its own; a string, whose letters would be the items, is refused."""
+    """Return a new list; a string is refused, because its letters would be the items."""
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InvalidValue(argument, items, "must be a list")
     return list(items)

@@ -33,7 +33,7 @@ from dragoman.sdk.supervision.supervisor import SupervisedAgent, supervised
 
 
 class PoolAgent:
-    """A supervised agent and how much it has to do."""
+    """A supervised agent and its number of tasks."""
 
     __slots__ = ("_agent", "_is_open", "_lock", "_starts", "broken", "load")
 
@@ -47,7 +47,7 @@ class PoolAgent:
         self._lock = asyncio.Lock()
 
     async def agent(self) -> SupervisedAgent:
-        """The started agent. Raises the error that made it broken."""
+        """Return the started agent. Raises the error that made it unusable."""
         async with self._lock:
             if self.broken is not None:
                 raise self.broken.with_traceback(None)
@@ -62,7 +62,7 @@ class PoolAgent:
         return self._agent
 
     def note(self, error: Exception) -> None:
-        """Note the error of a job. After a `CrashLoop` the agent is broken."""
+        """Note the error of a job. After a `CrashLoop` the agent is unusable."""
         if isinstance(error, CrashLoop):
             self.broken = error
 
@@ -137,10 +137,10 @@ class PoolTask:
     mcp_servers: Sequence[v1.McpServer] = ()
     additional_directories: Sequence[str] = ()
     label: str = ""
-    """The caller's own name for it."""
+    """The caller's own name for the task."""
 
     seconds: float | None = None
-    """How long it may take from its start, which is not when it was given; then it is cancelled."""
+    """The most seconds from the task's start (not from its submission); then it is cancelled."""
 
     on_update: Callable[[v1.SessionUpdate], None] | None = None
 
@@ -156,28 +156,30 @@ class TaskOutcome:
 
     task: PoolTask
     index: int
-    """The place of the task among those it was given with."""
+    """The position of the task in the submitted list."""
 
     kind: OutcomeKind
     result: TurnResult | None = None
-    """Of a task that is `done`, with any stop reason."""
+    """The result of a task that is `done`, with any stop reason."""
 
     error: Exception | None = None
-    """Of one that `failed`: an error of ours, or what the caller's `on_update` raised."""
+    """The error of a task that `failed`: one of Dragoman's errors, or an exception of the caller's
+    `on_update`.
+    """
 
     session_id: str | None = None
     seconds: float = 0.0
-    """From its start to its end; none if it never started."""
+    """The seconds from start to end; none if the task never started."""
 
     def unwrap(self) -> TurnResult:
-        """The result, or the error as an exception."""
+        """Return the result, or raise the error."""
         if self.result is not None:
             return self.result
         raise self.error or DragomanError("the task was cancelled")
 
 
 class PoolJob:
-    """A task that was submitted to a pool. Await it for its outcome."""
+    """A submitted task. Await it for its outcome."""
 
     __slots__ = ("_outcome", "_stop", "group", "index", "running", "task")
 
@@ -212,19 +214,21 @@ class PoolJob:
 __all__ = ["Pool", "PoolJob", "PoolTask", "TaskOutcome"]
 
 STARTS = 2 * (os.cpu_count() or 1)
-"""Agents that are started at the same time: more would only make all of them late."""
+"""The most agents to start at the same time: more would only delay all of them."""
 
 ENDS = 32
-"""Agents that are ended at the same time: each looks through the process table for what is left of it, but
-one that does not want to end must not hold up all others.
+"""The most agents to end at the same time: each searches the process table for its remaining processes, but
+one that does not end must not delay the others.
 """
 
 FREE_SECONDS = 5.0
-"""What closing a session may take: its task has its outcome already, and the next one waits for the place."""
+"""The most seconds for closing a session: its task already has its outcome, and the next one waits for the
+place.
+"""
 
 
 class Pool:
-    """Constructing one starts nothing; its agents are started when they are first needed.
+    """Runs tasks over agents, which start when they are first needed.
 
         async with Pool("some-agent --acp", agents=4, concurrency=50) as pool:
             outcomes = await pool.map([PoolTask(prompt="Review it", cwd=folder) for folder in folders])
@@ -240,8 +244,8 @@ class Pool:
         concurrency: int = 8,
         dialect: str = "auto",
     ) -> None:
-        """`target` is what to start, `agents` times, and `dialect` what it speaks; or supervised agents, made
-        and not entered, which were told themselves.
+        """`target` is the agent to start `agents` times, and `dialect` its dialect; or supervised agents,
+        created but not entered, with their own settings.
         """
         if agents < 1 or concurrency < 1:
             raise LocalMistake("a pool has at least one agent, and does at least one thing at a time")
@@ -284,8 +288,8 @@ class Pool:
     async def run(
         self, tasks: Iterable[PoolTask], *, in_order: bool = False
     ) -> AsyncGenerator[TaskOutcome, None]:
-        """Run all tasks; outcomes as they come, or in the order of the tasks. Tasks are taken when
-        there is room for them, so there may be any number. Leaving the loop cancels the rest.
+        """Run all tasks, and yield outcomes as they arrive or in the order of the tasks. Tasks are taken when
+        there is room, so there may be any number. Leaving the loop cancels the rest.
         """
         group, source = object(), enumerate(tasks)
         under_way: deque[PoolJob] = deque()
@@ -313,7 +317,7 @@ class Pool:
                 job.cancel()
 
     async def map(self, tasks: Iterable[PoolTask]) -> list[TaskOutcome]:
-        """The outcomes of all, in order."""
+        """Return all outcomes, in order."""
         async with aclosing(self.run(tasks, in_order=True)) as outcomes:
             return [outcome async for outcome in outcomes]
 

@@ -1,5 +1,5 @@
-"""Where an agent runs if not on this machine: `ssh:HOST`, `docker:NAME` or `podman:NAME`, and the command to
-reach it.
+"""The place of an agent on another machine or in a container: `ssh:HOST`, `docker:NAME` or `podman:NAME`, and
+the command to reach it.
 
 An agent elsewhere is started like any other, by a command: `dragoman ssh`, which holds the line to it. Names
 of variables stand on that command line, their values never do: they are in the environment of `dragoman ssh`,
@@ -20,10 +20,10 @@ from dragoman.errors import LocalMistake
 PlaceKind: TypeAlias = Literal["ssh", "docker", "podman"]
 
 CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""What docker and podman call a container: a name or an id."""
+"""A container's name or id, as docker and podman allow it."""
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""The name of a variable that goes along."""
+"""The name of a variable to send."""
 
 CLIENT_VARIABLES = (
     *("SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
@@ -38,11 +38,11 @@ CLIENT_VARIABLES = (
     ),
     *("DOCKER_TLS_VERIFY", "CONTAINER_HOST", "CONTAINERS_CONF"),
 )
-"""What ssh, docker and podman need of our environment to reach the other side; nothing of it goes there."""
+"""Variables that ssh, docker and podman need here to reach the other side; they are not sent."""
 
 
 class RemotePlace(Struct, frozen=True, kw_only=True):
-    """A machine that is reached with ssh, or a container."""
+    """A machine reached with ssh, or a container."""
 
     kind: PlaceKind
     name: str
@@ -52,7 +52,7 @@ class RemotePlace(Struct, frozen=True, kw_only=True):
 
 
 def parse_place(text: str) -> RemotePlace:
-    """`ssh:HOST`, `docker:NAME` or `podman:NAME`. Raises `LocalMistake`."""
+    """Parse `ssh:HOST`, `docker:NAME` or `podman:NAME`. Raises `LocalMistake`."""
     kind, colon, name = text.partition(":")
     match kind:
         case "ssh" if colon:
@@ -65,8 +65,8 @@ def parse_place(text: str) -> RemotePlace:
 
 
 def check_host(name: str) -> str:
-    """A host as ssh takes it: an alias, `user@host` or an address. Never something that ssh takes for an
-    option, nor what cannot be a name.
+    """Check a host for ssh: an alias, `user@host` or an address, but never text that ssh would read as an
+    option.
     """
     if not name or name.startswith("-") or "@-" in name:
         raise LocalMistake(f"{name!r} is no host: it is empty, or would be an option of ssh")
@@ -76,7 +76,7 @@ def check_host(name: str) -> str:
 
 
 def is_map(value: object) -> bool:
-    """Whether this is a folder here and the same folder there, `HERE=THERE`."""
+    """Whether this maps a folder here to a folder there: `HERE=THERE`."""
     here, is_pair, there = value.partition("=") if isinstance(value, str) else ("", "", "")
     return bool(is_pair and here) and there.startswith("/")
 
@@ -89,7 +89,9 @@ def command_in(
     maps: Sequence[str] = (),
     cwd: str = "",
 ) -> tuple[str, ...]:
-    """The command that starts the agent there. Whoever runs it decides what the agent is lent."""
+    """Return the command that starts the agent there. The program that runs it decides what the agent may use
+    here.
+    """
     words = [sys.executable or "python3", "-P", "-m", "dragoman", "ssh", str(place), "--decide", "client"]
     words += [word for name in variables for word in ("--env", name)]
     words += [word for text in maps for word in ("--map", text)]
@@ -99,20 +101,22 @@ def command_in(
 
 
 def with_variables(command: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """A command of `command_in` that sends these variables along as well."""
+    """Return a command of `command_in` that also sends these variables."""
     at = command.index("--decide")
     return (*command[:at], *(word for name in names for word in ("--env", name)), *command[at:])
 
 
 def with_wall(command: Sequence[str], profile: str, folder: str) -> tuple[str, ...]:
-    """A command of `command_in` whose agent is in a sandbox there, around this folder if there is one."""
+    """Return a command of `command_in` that puts the agent into a sandbox there, around
+    this folder if given.
+    """
     at = command.index("--decide")
     around = ("--cwd", folder) if folder else ()
     return (*command[:at], "--sandbox", profile, *around, *command[at:])
 
 
 def without_our_python(command: Sequence[str]) -> tuple[str, ...]:
-    """An agent of ours is called `dragoman` on the other side, where our Python is not."""
+    """Return the command with `dragoman` in place of our Python, which the other side does not have."""
     ours = (sys.executable or "python3", "-m", "dragoman")
     if tuple(command[:3]) == ours:
         return ("dragoman", *command[3:])

@@ -40,11 +40,11 @@ class Servable(Protocol):
     def run(
         self, transport: Transport, *, limits: Limits | None = None
     ) -> AbstractAsyncContextManager[ServedConversation]:
-        """A conversation with a client over this transport."""
+        """Start a conversation with a client over this transport."""
 
 
 def serve(target: Agent | Servable, *, limits: Limits | None = None) -> None:
-    """Serve one client over stdin and stdout until it hangs up. Blocks.
+    """Serve one client over stdin and stdout until the client closes the connection. Blocks.
 
         agent = Agent("echo")
 
@@ -79,7 +79,7 @@ async def _serve_stdio(
 
 
 class ServeContext:
-    """An agent's conversation over a transport, as an `async with`; it lasts as long as the block."""
+    """An agent's conversation over a transport, as an `async with`; it ends with the block."""
 
     # A class, not a generator: a program with thousands of connections keeps one of these for each.
     __slots__ = ("_agent", "_limits", "_link", "_transport")

@@ -43,7 +43,7 @@ class SessionOpener(Generic[OpenedT]):
         mcp_servers: Sequence[v1.McpServer] = (),
         additional_directories: Sequence[str] = (),
     ) -> OpenedT:
-        """Make a session that works in the folder `cwd`, an absolute path (`session/new`)."""
+        """Create a session in the folder `cwd`, an absolute path (`session/new`)."""
         place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
         return self.open_session(place, "new")
 
@@ -55,8 +55,8 @@ class SessionOpener(Generic[OpenedT]):
         mcp_servers: Sequence[v1.McpServer] = (),
         additional_directories: Sequence[str] = (),
     ) -> OpenedT:
-        """Bring back a stored session (`session/load`). What the agent replays is in its `late` updates, and
-        goes to `Client.update`.
+        """Reopen a stored session (`session/load`). The agent's replay goes to its `late` updates and to
+        `Client.update`.
         """
         place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
         return self.open_session(place, "load", session_id)
@@ -69,7 +69,7 @@ class SessionOpener(Generic[OpenedT]):
         mcp_servers: Sequence[v1.McpServer] = (),
         additional_directories: Sequence[str] = (),
     ) -> OpenedT:
-        """Go on with a stored session without having it replayed (`session/resume`)."""
+        """Continue a stored session without a replay (`session/resume`)."""
         place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
         return self.open_session(place, "resume", session_id)
 

@@ -23,21 +23,21 @@ from dragoman.runtime import Limits
 log = logging.getLogger(__name__)
 
 END_WITHIN = 4.0
-"""Seconds from the moment that we are to end until we have. Clients usually grant five."""
+"""The most seconds between a request to end and the end of the process. Clients usually allow five."""
 
 SPARE = 0.5
-"""Of these, what is left when everything that has a limit has used it up."""
+"""The part of this time that remains when all work with a limit has used it up."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class ShutdownSignals:
-    """`with ShutdownSignals() as leaving:` around the whole run; `end_event` is set by the first signal, and
-    `number` is that signal's. The end takes `within` seconds at most.
+    """Ends the run on a signal: use `with ShutdownSignals() as leaving:` around the whole run. The first
+    signal sets `end_event` and `number`. The end takes at most `within` seconds.
     """
 
     abandon: Callable[[], None] | None = None
-    """Called in a thread just before a process that takes longer is ended; it must not wait."""
+    """Called in a thread just before a process that takes longer is ended; it must return at once."""
 
     def __init__(self, *, within: float | None = None, signals: Sequence[int] = SIGNALS) -> None:
         self.end_event = asyncio.Event()
@@ -56,7 +56,7 @@ class ShutdownSignals:
 
     @property
     def status(self) -> int:
-        """The exit status of a process that takes longer."""
+        """The exit status of a process that is ended because it takes longer."""
         return 1
 
     def listen(self) -> None:
@@ -128,7 +128,9 @@ class ShutdownSignals:
 
 
 def time_to_end(limits: Limits) -> float:
-    """The time that work may take by its limits, and a moment more; `END_WITHIN` with the default limits."""
+    """Return the time that work may take by its limits, and a moment more; `END_WITHIN` with the default
+    limits.
+    """
     return limits.end_seconds + limits.cancel_seconds + SPARE
 
 

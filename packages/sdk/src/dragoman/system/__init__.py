@@ -1,3 +1,3 @@
-"""Operating system services: file locks, folders for our files, caches, and git in folders of other
-people. Knows nothing of agents.
+"""Operating system services: file locks, folders for our files, caches, and git in other people's folders.
+Does not depend on agents.
 """

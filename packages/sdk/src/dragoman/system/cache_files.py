@@ -12,8 +12,8 @@ from pathlib import Path
 
 
 def write_cache_file(path: Path, data: bytes, *, most: int) -> None:
-    """Keep this, in a folder of at most so many files. Only its owner can read it. A folder that cannot be
-    written keeps nothing.
+    """Write a cache file that only its owner can read, into a folder with at most this many files. An
+    unwritable folder is ignored.
     """
     # Written beside and moved, so that another process never reads half of it. Unlike what `replacement`
     # writes it need not be on the disk before: that would take longer than to make it anew.

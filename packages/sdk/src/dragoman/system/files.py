@@ -24,16 +24,18 @@ with suppress(ImportError):
     msvcrt = import_module("msvcrt")
 
 HAS_LOCKS: Final = fcntl is not None or msvcrt is not None
-"""Without them nobody is kept out: `try_lock` says yes to everybody, and proves nothing about others."""
+"""Whether files can be locked. Without locks, `try_lock` always succeeds and proves nothing about other
+processes.
+"""
 
 # On Windows a file is binary only if that is said, and a child inherits nothing that is not handed to it.
 UNBLOCKED: Final[int] = (
     getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
-"""Opening never waits, not even for a pipe that nobody writes to; no child inherits it."""
+"""Flags for opening a file without waiting, even a pipe without a writer; no child inherits it."""
 
 CAREFUL: Final[int] = UNBLOCKED | getattr(os, "O_NOFOLLOW", 0)
-"""The same, and a link in the place of the file is refused."""
+"""The same flags, and refuse a link in place of the file."""
 
 _FAR: Final = 0x7FFF_FFF0
 """Where Windows locks a byte: behind what files hold, since nobody else can read a locked byte there."""
@@ -42,8 +44,8 @@ _PAUSE: Final = 0.01
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file to read it. Everything else at the path is refused with an `OSError`: to open a pipe that
-    nobody writes to would wait for ever, and a device might never end.
+    """Open a file to read it. Anything else at the path is refused with an `OSError`: opening a pipe without
+    a writer would wait for ever, and a device might never end.
     """
     descriptor = os.open(path, os.O_RDONLY | UNBLOCKED)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -79,7 +81,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def share(descriptor: int) -> None:
-    """Lock the file together with other readers; nobody can lock it exclusively meanwhile.
+    """Lock the file together with other readers; no process can lock it exclusively in the meantime.
 
     Windows has no such lock; there, a file that is open can be neither moved nor removed, which is what
     sharers want to prevent.

@@ -29,7 +29,7 @@ def home_folder(environ: Mapping[str, str]) -> Path:
 
 
 def user_folder(kind: FolderKind, environ: Mapping[str, str] | None = None) -> Path:
-    """Our folder for files of this kind. Nothing is made."""
+    """Return our folder for files of this kind, without creating it."""
     env = os.environ if environ is None else environ
     return _base(kind, env) / "dragoman"
 

@@ -24,16 +24,16 @@ SETTINGS: Final = (
     *("core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase", "core.excludesfile"),
     *("core.precomposeunicode", "core.protecthfs", "core.protectntfs", "core.trustctime", "core.checkstat"),
 )
-"""How files are stored and which are ignored. None of these names a program."""
+"""Settings about how files are stored and which are ignored. None of these names a program."""
 
 READ_SETTINGS: Final = ("config", "-z", "--get-regexp", "^(" + "|".join(SETTINGS).replace(".", "\\.") + ")$")
-"""Asked of the repository; `read_settings` takes the answer."""
+"""The arguments that read a repository's settings; `read_settings` parses the answer."""
 
 LOCATE: Final = (
     *("rev-parse", "--show-object-format", "--show-toplevel"),
     *(word for name in ("index", "objects", "info/exclude", "shallow") for word in ("--git-path", name)),
 )
-"""Asked of the repository; `read_places` takes the answer."""
+"""The arguments that locate a repository; `read_places` parses the answer."""
 
 # A hook is told this way where its repository is, and its index may be a temporary one.
 _WHERE: Final = frozenset(
@@ -91,7 +91,7 @@ class GitPlaces(NamedTuple):
     """The paths of a repository's files that we read."""
 
     top: str
-    """Where its files begin."""
+    """The root folder of the repository's files."""
     index_file: Path
     objects: Path
     exclude: Path
@@ -107,19 +107,23 @@ class GitCommand(NamedTuple):
 
 
 def find_git(environ: Mapping[str, str] | None = None) -> str | None:
-    """The program. Relative entries of PATH are skipped: they name the folder that is looked at."""
+    """Return the path of git. Relative entries of PATH are skipped: they would point into the inspected
+    folder.
+    """
     entries = (os.environ if environ is None else environ).get("PATH", os.defpath).split(os.pathsep)
     return shutil.which("git", path=os.pathsep.join(entry for entry in entries if os.path.isabs(entry)))
 
 
 def ask_repository(program: str, words: Sequence[str]) -> GitCommand:
-    """A command that reads names and settings of the repository around its folder, and runs nothing."""
+    """Return a command that reads names and settings of the repository around its folder, and runs no other
+    program.
+    """
     overrides = (word for setting in _OVERRIDES for word in ("-c", setting))
     return GitCommand([program, *overrides, *words], {**_inherited_environment(_WHERE), **_QUIET})
 
 
 def read_places(answer: bytes, folder: str | Path) -> GitPlaces | None:
-    """The answer to `LOCATE`; None if a path in it holds a line break."""
+    """Parse the answer to `LOCATE`; None if a path in it holds a line break."""
     lines = os.fsdecode(answer).split("\n")
     if len(lines) != 7:
         return None
@@ -129,7 +133,7 @@ def read_places(answer: bytes, folder: str | Path) -> GitPlaces | None:
 
 
 def read_settings(answer: bytes) -> tuple[str, ...]:
-    """The answer to `READ_SETTINGS`, as `name=value`; a name without a value is true."""
+    """Parse the answer to `READ_SETTINGS` as `name=value`; a name without a value is true."""
     settings: dict[str, str] = {}
     for item in os.fsdecode(answer).split("\0"):
         name, line_end, value = item.partition("\n")
@@ -139,12 +143,12 @@ def read_settings(answer: bytes) -> tuple[str, ...]:
 
 
 def read_names(answer: bytes) -> list[str]:
-    """The answer to a command with `-z`: each of its items ends with a NUL."""
+    """Parse the answer to a command with `-z`: each item ends with a NUL."""
     return [os.fsdecode(name) for name in answer.split(b"\0")[:-1]]
 
 
 class Isolation:
-    """A git folder of our own in front of a repository's files, index and objects. A context manager.
+    """Our own git folder in front of a repository's files, index and objects. A context manager.
 
     With it git knows no refs: name commits by their ids. It writes nothing into the repository.
     """
@@ -152,7 +156,7 @@ class Isolation:
     def __init__(
         self, program: str, places: GitPlaces, *, settings: Iterable[str] = (), attributes: str = ""
     ) -> None:
-        """`attributes` are lines that hold before those of any `.gitattributes`."""
+        """`attributes` are lines that take precedence over any `.gitattributes`."""
         self._program = program
         self._places = places
         self._settings = tuple(settings)
@@ -180,7 +184,7 @@ class Isolation:
             shutil.copyfile(index_part, folder / index_part.name)
 
     def command(self, *words: str) -> GitCommand:
-        """A command that sees the repository's files, index and objects, and nothing of its settings."""
+        """Return a command that sees the repository's files, index and objects, but not its settings."""
         assert self._folder is not None, "an isolation is entered before it is used"
         where = {
             "GIT_INDEX_FILE": os.path.abspath(self._places.index_file),
@@ -205,7 +209,9 @@ def in_own_folder(
     where: Mapping[str, str],
     settings: Sequence[str] = (),
 ) -> GitCommand:
-    """A command that uses our own git folder on files of other people, without anybody's git settings."""
+    """Return a command that uses our own git folder on other people's files, without any
+    user's git settings.
+    """
     options = (word for setting in (*_OVERRIDES, _NO_ATTRIBUTES, *settings) for word in ("-c", setting))
     env = {
         **_inherited_environment(frozenset()),
@@ -220,7 +226,7 @@ def in_own_folder(
 
 
 def fill_own_folder(folder: Path, algorithm: str) -> None:
-    """Create a git folder of ours, which only says which hash is used."""
+    """Create our own git folder, which only names the hash in use."""
     for name in ("objects", "refs", "info"):
         (folder / name).mkdir(parents=True)
     (folder / "HEAD").write_text("ref: refs/heads/none\n")

@@ -20,7 +20,8 @@ _LIST = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "
 
 
 def list_git_files(program: str, folder: str, *, seconds: float) -> list[str] | None:
-    """Paths below the folder, in order and each once; None if it is in no repository, or git fails.
+    """Return paths below the folder, in order and each once; None if it is not in a repository, or if git
+    fails.
 
     Git also lists what was deleted. Each of its three commands may take that long.
     """

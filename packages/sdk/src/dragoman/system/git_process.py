@@ -11,15 +11,15 @@ from dragoman.system.git import GitCommand, find_git
 
 
 class GitFailed(Exception):
-    """Git is not installed, does not know this folder, or failed."""
+    """Git is not installed, the folder is not a repository, or the command failed."""
 
 
 class GitTimeout(Exception):
-    """It was still running when its time was over."""
+    """The command was still running at the end of its time."""
 
 
 def git_program() -> str:
-    """The program; `GitFailed` if it is not installed."""
+    """Return the path of git; raise `GitFailed` if it is not installed."""
     program = find_git()
     if program is None:
         raise GitFailed("git is not installed")
@@ -29,7 +29,9 @@ def git_program() -> str:
 def run_git(
     command: GitCommand, *, cwd: str, seconds: float, feed: bytes = b"", may_be: tuple[int, ...] = (0,)
 ) -> bytes:
-    """Its standard output; `GitFailed` if its status is another than it may be, `GitTimeout`."""
+    """Return the standard output of a command; raises `GitFailed` for an unexpected
+    status, and `GitTimeout`.
+    """
     try:
         process = subprocess.run(
             command.words,

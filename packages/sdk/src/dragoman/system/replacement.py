@@ -20,7 +20,7 @@ PRIVATE = 0o600
 
 @contextmanager
 def replacement_of(target: Path, *, mode: int) -> Iterator[Path]:
-    """A new file that takes the place of `target`, with this mode, when the block ends well."""
+    """Yield a new file that replaces `target`, with this mode, when the block ends without an error."""
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(descriptor)
     copy = Path(name)
@@ -42,7 +42,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """A file whose name is not on the disk is lost with the power."""
+    """Write a folder's entries to the disk: otherwise a new file could be lost in a power failure."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -53,8 +53,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE) -> None:
-    """Write a file as a whole. A link stays a link: what it points to is replaced. `mode` is for a new file;
-    another one keeps its own. Raises `OSError`.
+    """Write a file as a whole. A link stays a link: its target is replaced. `mode` is for a new file; an
+    existing file keeps its own. Raises `OSError`.
     """
     target = Path(os.path.realpath(path))
     with suppress(FileNotFoundError):
@@ -65,9 +65,9 @@ def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE) -> None:
 
 @contextmanager
 def replace_private(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that only its owner can read; one that exists keeps its mode, and what is in it
-    until the block ends well. What is not a file (a pipe, a device), or lies in a folder that is not ours to
-    change, is written in place.
+    """Open a file for writing that only its owner can read. An existing file keeps its mode, and its contents
+    until the block ends without an error. A pipe, a device, or a file in a folder that we can't change is
+    written in place.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not (target.is_file() and os.access(target.parent, os.W_OK)):

@@ -1,4 +1,4 @@
-"""`python -m dragoman.testing SCRIPT COMMAND …`: starts an agent and plays a script's client against it.
+"""`python -m dragoman.testing SCRIPT COMMAND …`: start an agent and play a script's client against it.
 
 It ends with status 0 when the story went as written, with 1 when it did not, and says then which line, what
 came instead, and what passed before; with 2 when there was no story to tell.

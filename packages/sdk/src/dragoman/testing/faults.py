@@ -26,7 +26,9 @@ FAULTS: Mapping[str, str] = {
     "answers nobody": 'frame {"jsonrpc":"2.0","id":987654321,"result":{}}',
     "invents": 'frame {"jsonrpc":"2.0","method":"_something/new","params":{"of":"nobody"}}',
 }
-"""By what the peer does then. The last four are rude but harmless: a good peer goes on as if nothing was."""
+"""Faults by the action of the peer. The last four are unusual but harmless: a correct peer continues as if
+nothing happened.
+"""
 
 HARMLESS = ("prints", "sends no UTF-8", "answers nobody", "invents")
 
@@ -58,7 +60,7 @@ class Variant:
 
 
 def faulty(script: Script | str, *, faults: Mapping[str, str] = FAULTS) -> list[Variant]:
-    """Every fault in every place of the script.
+    """Return every fault in every place of the script.
 
         @pytest.mark.parametrize("variant", faulty(script), ids=str)
         async def test_my_client_never_hangs(variant: Variant) -> None:

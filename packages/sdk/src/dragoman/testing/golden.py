@@ -29,7 +29,7 @@ KINDS = {
     "messageId": "message",
     "elicitationId": "elicitation",
 }
-"""Members that hold an id which one side made up, and what we call it."""
+"""Fields with a generated id, and our name for it."""
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)")
@@ -42,7 +42,7 @@ def assert_golden(
     update: bool | None = None,
     replace: Mapping[str, str] | None = None,
 ) -> None:
-    """Compare with the file, or write it if an update was requested.
+    """Compare a transcript with the file, or write the file if an update was requested.
 
         transcript = []
         async with talking_to(agent, transcript=transcript) as handle:
@@ -70,7 +70,7 @@ def assert_golden(
 def normalise(
     frames: Iterable[TranscriptFrame | bytes], *, replace: Mapping[str, str] | None = None
 ) -> list[str]:
-    """One line of JSON for each frame, without anything that differs between runs.
+    """Return one line of JSON for each frame, without anything that differs between runs.
 
         lines = normalise(transcript, replace={"/home/ann": "<home>"})
 

@@ -30,7 +30,8 @@ async def talking_to(
     limits: Limits | None = None,
     transcript: Transcript | None = None,
 ) -> AsyncIterator[AgentHandle]:
-    """The agent, connected and initialized. What passes is added to `transcript`, as the client saw it.
+    """Connect to an agent object and initialize it. The messages are added to `transcript`, as the client saw
+    them.
 
         async with talking_to(agent) as handle:
             session = await handle.new_session(cwd="/tmp")

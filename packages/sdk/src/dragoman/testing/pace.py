@@ -19,19 +19,21 @@ from contextlib import asynccontextmanager
 from functools import cache
 
 LONGEST = 20.0
-"""A pace beyond this would only hide hangs: nothing of ours is starved for so long."""
+"""The largest pace: a larger one would only hide hangs, because no process of ours waits so long for a
+processor.
+"""
 
 QUIET_SECONDS = 0.06
-"""What the loop of `_slowness` takes on the processor for which the deadlines were written."""
+"""The seconds that the loop of `_slowness` takes on the processor for which the deadlines were written."""
 
 
 def patience(seconds: float) -> float:
-    """The deadline for this machine as it is now."""
+    """Return the deadline for this machine in its current state."""
     return seconds * pace()
 
 
 def pace() -> float:
-    """1 on a quiet machine; twice the number of processes for each core when there are more than cores."""
+    """Return 1 on a quiet machine; on a busy one, twice the number of processes per core."""
     return min(LONGEST, _slowness() * max(1.0, 2 * _load() / (os.cpu_count() or 1)))
 
 
@@ -65,7 +67,7 @@ def _slowness() -> float:
 
 @asynccontextmanager
 async def deadline(seconds: float) -> AsyncIterator[None]:
-    """Like `asyncio.timeout`, with `patience`; put off while the machine is busier than when it began."""
+    """Like `asyncio.timeout`, with `patience`; extended while the machine is busier than at the start."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     timer: asyncio.TimerHandle | None = None

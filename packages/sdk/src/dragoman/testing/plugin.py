@@ -80,7 +80,7 @@ def raw_agent(request: pytest.FixtureRequest) -> RawAgentFixture:
 
 @pytest.fixture
 def scripted_agent(tmp_path: Path) -> Callable[[Script | str], ScriptedAgent]:
-    """`scripted_agent('on prompt\\n  say "Hello"')`: in memory, or as a process by its `command()`."""
+    """`scripted_agent('on prompt\\n say "Hello"')`: in memory, or as a process by its `command()`."""
     return lambda script: testing.ScriptedAgent(script, folder=tmp_path)
 
 
@@ -139,8 +139,8 @@ class CassetteFixture(Protocol):
 
 @pytest.fixture
 def acp_cassette(request: pytest.FixtureRequest) -> CassetteFixture:
-    """`connect(acp_cassette("review", "my-agent --acp"))`: the agent itself, recorded to
-    `cassettes/review.ndjson` beside the test, when there is no such file; that recording from then on.
+    """`connect(acp_cassette("review", "my-agent --acp"))`: without a recording, the agent itself, recorded to
+    `cassettes/review.ndjson` beside the test; later the recording.
     """
     folder = request.path.parent / "cassettes"
     anew = bool(request.config.getoption("--record-cassettes"))

@@ -36,11 +36,11 @@ from dragoman.transport.writer import FrameWriter, open_writer
 from dragoman.wire.envelope import Json
 
 PATIENCE = 5.0
-"""Seconds that anything may take unless the caller says otherwise."""
+"""The default seconds for each wait."""
 
 ENDING = 1.0
-"""Seconds between the end of its input and the kill when the block is left. Whoever wants to see a peer end
-by itself waits for that inside of the block.
+"""The seconds from the end of the input to the kill when the block is left. To see a peer end by itself, wait
+for it inside the block.
 """
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ Frame = bytes | Mapping[str, Json]
 
 
 class RawPeer:
-    """`async with RawPeer(command) as peer:` runs it; constructing starts nothing.
+    """Run a command with `async with RawPeer(command) as peer:`; constructing starts nothing.
 
         async with RawPeer("dragoman agent echo") as peer:
             await peer.send(b'{"half":\\n')
@@ -84,8 +84,8 @@ class RawPeer:
     # What it is told.
 
     async def send(self, *frames: Frame, seconds: float = PATIENCE) -> None:
-        """Send bytes as they are, and each mapping as one line of JSON; returns when the system has taken it
-        all.
+        """Send bytes unchanged, and each mapping as one line of JSON; returns when the system has accepted
+        all bytes.
         """
         writer = _require(self._writer)
         for frame in frames:
@@ -97,7 +97,7 @@ class RawPeer:
         _require(self._writer).write(block)
 
     def close_stdin(self) -> None:
-        """The end of its input, behind all that it has taken so far."""
+        """Close the program's input after all bytes sent so far."""
         _require(self._writer).close()
 
     def send_signal(self, number: int) -> None:
@@ -108,21 +108,21 @@ class RawPeer:
     # What it says.
 
     async def read_line(self, *, seconds: float = PATIENCE) -> bytes:
-        """The next line without its newline. Raises `LinkClosed` at the end of the output."""
+        """Return the next line without its newline. Raises `LinkClosed` at the end of the output."""
         if self._lines:
             return self._lines.popleft()
         return await self._in_time(self._next(), "say a line", seconds)
 
     async def read_lines(self, count: int, *, seconds: float = PATIENCE) -> list[bytes]:
-        """That many lines, all of them within the time."""
+        """Return this many lines, all within the time."""
         return await self._in_time(self._read(count), f"say {count} lines", seconds)
 
     async def read_until(self, matches: Callable[[bytes], bool], *, seconds: float = PATIENCE) -> list[bytes]:
-        """All lines up to the first that `matches`, which is the last of the list."""
+        """Return all lines up to the first that `matches`, including that line."""
         return await self._in_time(self._read_up_to(matches), "say what was waited for", seconds)
 
     async def read_rest(self, *, seconds: float = PATIENCE) -> list[bytes]:
-        """All lines to the end of its output; an unfinished last one is in `partial_line`."""
+        """Return all lines to the end of its output; an unfinished last line is in `partial_line`."""
         await self._in_time(self._until(lambda: self._output_ended), "close its output", seconds)
         lines = list(self._lines)
         self._lines.clear()
@@ -130,12 +130,12 @@ class RawPeer:
 
     @property
     def waiting(self) -> int:
-        """Lines that have arrived and were not read yet."""
+        """The lines that have arrived and were not read yet."""
         return len(self._lines)
 
     @property
     def partial_line(self) -> bytes:
-        """The bytes behind the last newline."""
+        """The bytes after the last newline."""
         return bytes(self._rest)
 
     @property
@@ -164,7 +164,7 @@ class RawPeer:
     # Its life.
 
     async def wait(self, *, seconds: float = PATIENCE) -> int:
-        """Until the program has ended by itself; its exit status, negative for a signal."""
+        """Wait until the program has ended by itself; return its exit status, negative for a signal."""
         await self._in_time(self._until(lambda: self.returncode is not None), "end", seconds)
         assert self.returncode is not None
         return self.returncode
@@ -210,7 +210,7 @@ class RawPeer:
     # Inside.
 
     def feed(self, chunk: bytes) -> None:
-        """The program has printed this."""
+        """Receive output of the program."""
         self._rest += chunk
         if b"\n" in chunk:  # otherwise a line of a hundred megabytes would be looked through at every chunk
             *lines, self._rest = self._rest.split(b"\n")
@@ -218,7 +218,7 @@ class RawPeer:
             self._change_waiters.wake()
 
     def finish(self) -> None:
-        """The program prints nothing more."""
+        """Note that the program prints nothing more."""
         self._output_ended = True
 
     def _on_output_end(self, _: OSError | None) -> None:

@@ -1,4 +1,4 @@
-"""Peers that play a script, inside a test or as a process of their own.
+"""Peers that play a script, inside a test or in their own process.
 
     agent = ScriptedAgent('on prompt\\n  say "Hello"')
     async with talking_to(agent) as handle: ...         # in memory
@@ -34,11 +34,11 @@ from dragoman.transport.process import spawn
 from dragoman.wire.envelope import JsonObject
 
 PATIENCE = 30.0
-"""Seconds that a whole story may take unless the caller says otherwise."""
+"""The default seconds for a whole story."""
 
 
 class ScriptedAgent:
-    """An agent that does what a script says; it may serve any number of connections.
+    """An agent that follows a script; it may serve any number of connections.
 
         agent = ScriptedAgent("on prompt\\n  say hello")
         async with talking_to(agent) as handle:
@@ -60,8 +60,8 @@ class ScriptedAgent:
         return self.transcripts[-1] if self.transcripts else []
 
     def command(self, folder: str | os.PathLike[str] | None = None) -> list[str]:
-        """The command that plays this script as a process. The script is written into `folder`, which may
-        also have been given at the beginning.
+        """Return the command that plays this script as a process. The script is written into `folder`, which
+        may also be set at the beginning.
         """
         place = folder or self._folder
         if place is None:
@@ -72,7 +72,7 @@ class ScriptedAgent:
 
     @asynccontextmanager
     async def serving(self, transport: Transport, *, body: Body | None = None) -> AsyncIterator[AgentRole]:
-        """Its side of a conversation, as long as the block lasts."""
+        """Serve its side of a conversation for the length of the block."""
         role = AgentRole(self.script, transport, body=body or MemoryBody(transport))
         self.transcripts.append(role.peer.transcript)
         role.start()
@@ -88,7 +88,7 @@ Target: TypeAlias = str | Sequence[str] | Agent | ScriptedAgent | Transport
 
 
 class ScriptedClient:
-    """A client that plays its script against an agent. `names` are known to its lines from the start.
+    """A client that plays its script against an agent. Its lines can use `names` from the start.
 
         story = '''
         client

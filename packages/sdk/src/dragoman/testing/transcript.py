@@ -38,7 +38,7 @@ def other_party(party: Party) -> Party:
 
 
 def show(transcript: Sequence[TranscriptFrame], *, last: int = 12) -> str:
-    """The last frames, for debugging."""
+    """Format the last frames, for debugging."""
     lines = [_shorten(str(frame)) for frame in transcript[-last:]]
     left_out = len(transcript) - len(lines)
     return "\n".join([f"({left_out} frames before)", *lines] if left_out else lines)
@@ -49,7 +49,7 @@ def _shorten(text: str, limit: int = 300) -> str:
 
 
 class RecordingTransport(PassingTransport):
-    """Stands in front of `inner`, at the end of `party`, and writes into `transcript`.
+    """Wraps `inner`, at the end of `party`, and writes into `transcript`.
 
         transcript = []
         ours, theirs = memory_pair()

@@ -1,4 +1,4 @@
-"""Contract checks for transports: for ours, and for those that you write.
+"""Contract checks for transports, ours and yours.
 
 Give `check_transport` a function that makes a connected pair. Every promise of
 `dragoman.transport.contract` is tried on a fresh pair, and the first one that is broken is named in an
@@ -21,7 +21,7 @@ Pair = tuple[Transport, Transport]
 MakePair = Callable[[], Awaitable[Pair]]
 
 BOUND = 20.0
-"""Seconds that one promise may take to keep; more than any grace at closing."""
+"""The most seconds for one promise; more than any grace time at closing."""
 
 BIG = 5_000_000
 
@@ -59,7 +59,7 @@ class SinkRecorder:
 
     @property
     def stream(self) -> bytes:
-        """All that was fed, in order."""
+        """All received bytes, in order."""
         return b"".join(self.blocks)
 
     async def until(self, condition: Callable[[], bool]) -> None:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from dragoman.text.sanitize import sanitize
 
 Piece: TypeAlias = tuple[str, str]
-"""A text and its style, in the words of Textual: `bold ansi_red on rgb(1,2,3)`."""
+"""A text and its style, in the syntax of Textual: `bold ansi_red on rgb(1,2,3)`."""
 
 _SEQUENCE = re.compile(
     r"\x1b\[([0-9;:<=>?]*)[ -/]*([@-~])"  # CSI
@@ -101,7 +101,7 @@ def _indexed_colour(index: int) -> str:
 
 
 def output_pieces(text: str) -> Iterator[list[Piece]]:
-    """The pieces of each line of an output, unwrapped; every line has at least one."""
+    """Return the pieces of each line of an output, unwrapped; every line has at least one."""
     pen = _Pen()
     for raw in text.replace("\r\n", "\n").removesuffix("\n").split("\n"):
         # What a carriage return writes over is gone, as on a terminal; its styles were for that.

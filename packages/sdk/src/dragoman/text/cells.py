@@ -6,14 +6,14 @@ import unicodedata
 
 
 def cell_width(text: str) -> int:
-    """Cells of a text on one line."""
+    """Return the cells of a text on one line."""
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))
 
 
 def fit(text: str, width: int) -> str:
-    """Cut or filled to its width; a negative width puts the text at the right end."""
+    """Cut or pad a text to a width; a negative width aligns it at the right."""
     room = abs(width)
     if cell_width(text) > room:
         while cell_width(text) > room - 1:
@@ -24,7 +24,7 @@ def fit(text: str, width: int) -> str:
 
 
 def word_breaks(text: str, width: int) -> list[int]:
-    """Where the lines of an ASCII text begin, but for the first, when it is wrapped: at words if possible."""
+    """Return where the lines of a wrapped ASCII text begin, except the first: at words if possible."""
     breaks: list[int] = []
     at = 0
     while len(text) - at > width:

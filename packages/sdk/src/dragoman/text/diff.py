@@ -1,4 +1,4 @@
-"""Makes diffs of texts: unified diff lines for people, patches for programs."""
+"""The most pairs of lines to compare; above this limit the old and the new text follow each other."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from itertools import islice
 
 MOST_WORK = 2_000_000
-"""Lines times lines that are compared; above it old and new stand one after the other."""
+"""Return the lines of a unified diff, without file names and line ends. A missing line end after the last
+line makes no difference.
+"""
 
 
 def changed_lines(old: str | None, new: str, *, most_work: int = MOST_WORK) -> list[str]:
-    """The lines of a unified diff, without the names of files and without line ends. Whether the last line is
-    ended makes no difference.
-    """
+    """Split a text into lines without their ends; only `\\n` ends a line."""
     before, after = split_lines(old or ""), split_lines(new)
     if len(before) * len(after) > most_work:
         return [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
@@ -22,7 +22,7 @@ def changed_lines(old: str | None, new: str, *, most_work: int = MOST_WORK) -> l
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines without their ends; only `\\n` ends a line."""
+    """Return a patch for programs, from lines with their ends; empty if nothing changed."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -16,7 +16,7 @@ _BORDERS = "/\\_-. :"
 
 
 def fuzzy_search(query: str, items: Iterable[T], *, key: Callable[[T], str], most: int = 50) -> list[T]:
-    """The items that fit, the best first; all of them, in their order, when nothing was asked."""
+    """Return the matching items, the best first; without a query, return all of them in order."""
     letters = query.casefold().replace(" ", "")
     if not letters:
         return [item for _, item in zip(range(most), items, strict=False)]

@@ -19,13 +19,13 @@ _NOT_ASCII = re.compile("[^\x00-\x7f]")
 
 
 def encode_json(value: object, *, indent: int = 0) -> bytes:
-    """The value as JSON, sanitized; on one line unless `indent` says otherwise."""
+    """Return the value as sanitized JSON, on one line unless `indent` is set."""
     data = encode_with_names(value)
     return sanitize_json(msgspec.json.format(data, indent=indent) if indent else data)
 
 
 def encode_with_names(value: object) -> bytes:
-    """The value as JSON, with names of the system in it that may be no text."""
+    """Return the value as JSON; it may hold system names that are not valid text."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -33,12 +33,12 @@ def encode_with_names(value: object) -> bytes:
 
 
 def as_text(name: str) -> str:
-    """A name of the system as text."""
+    """Return a system name as text."""
     return _SURROGATE.sub("\ufffd", name)
 
 
 def in_ascii(text: str) -> str:
-    """The same JSON for an output whose encoding has not all of its characters."""
+    """Return the same JSON for an output whose encoding lacks some of its characters."""
     return _NOT_ASCII.sub(_escape, text)
 
 

@@ -20,15 +20,15 @@ from dragoman.text.sanitize import sanitize, sanitize_line
 Style: TypeAlias = Literal["strong", "emphasis", "strike", "code", "link", "address", "html"]
 
 DEEPEST: Final = 40
-"""Containers within containers. What is deeper is text: the reader would leave it out."""
+"""The most nested containers. Deeper ones become text: the parser would drop them."""
 
 
 MOST_BRACKETS: Final = 400
-"""In a text with more there are no links: each bracket is looked for to the end of its paragraph."""
+"""The most brackets in a text with links: each bracket is searched to the end of its paragraph."""
 
 
 class TextSpan(NamedTuple):
-    """A text within a block; a line break is a span of its own."""
+    """A text in a block; a line break is its own span."""
 
     text: str
     styles: tuple[Style, ...] = ()
@@ -36,9 +36,9 @@ class TextSpan(NamedTuple):
 
 class Paragraph(NamedTuple):
     line: int
-    """Where it begins in the text that was parsed; every block says so."""
+    """The line where the block begins in the parsed text; every block has it."""
     gap: bool
-    """Whether a blank line stands before it; every block says so."""
+    """Whether a blank line comes before the block; every block has it."""
     spans: tuple[TextSpan, ...]
 
 
@@ -55,12 +55,12 @@ class CodeBlock(NamedTuple):
     text: str
     language: str
     fence: bool
-    """Whether it stands between fences; otherwise it is indented."""
+    """Whether the code is between fences; otherwise it is indented."""
     is_closed: bool
     is_continued: bool = False
-    """Its beginning was given out before."""
+    """Whether the beginning of the block was returned before."""
     info: str = ""
-    """All that stands behind the opening fence; the language is its first word."""
+    """The text after the opening fence; the language is its first word."""
 
 
 class HtmlBlock(NamedTuple):
@@ -84,14 +84,14 @@ class ListItem(NamedTuple):
     line: int
     gap: bool
     number: int | None
-    """Of an ordered list, as it counts."""
+    """The number in an ordered list, as counted."""
     delimiter: str
-    """What stands behind the number, or the bullet as it was written."""
+    """The character after the number, or the bullet as written."""
     is_checked: bool | None
-    """Of a task whether it is done; None for every other item."""
+    """Whether a task is done; None for every other item."""
     blocks: tuple[Block, ...]
     is_continued: bool = False
-    """Its beginning was given out before."""
+    """Whether the beginning of the item was returned before."""
 
     @property
     def marker(self) -> str:
@@ -113,9 +113,9 @@ class Table(NamedTuple):
     head: tuple[tuple[TextSpan, ...], ...]
     rows: tuple[tuple[tuple[TextSpan, ...], ...], ...]
     alignments: tuple[Alignment, ...]
-    """Of each column."""
+    """The alignment of each column."""
     is_continued: bool = False
-    """Its head was given out before."""
+    """Whether the head of the table was returned before."""
 
 
 Block: TypeAlias = Paragraph | Heading | CodeBlock | HtmlBlock | ThematicBreak | BlockQuote | ItemList | Table
@@ -141,13 +141,13 @@ _READER_WITHOUT_LINKS: Final = _reader().disable(["link", "image"])
 
 
 def normalize(text: str) -> str:
-    """With one kind of line end, and a NUL that can be seen; the reader would replace it."""
+    """Return the text with one kind of line end and a visible NUL, which the parser would replace."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "␀")
 
 
 def parse(text: str, *, references: dict[str, Any] | None = None) -> list[Block]:
-    """The blocks of a text that is normalized. `references` are the link definitions of what stood before it,
-    and take up those of the text.
+    """Parse a normalized text into blocks. `references` are the earlier link definitions; those of the text
+    are added.
     """
     if _DEEP.search(text):
         return [Paragraph(0, text.startswith("\n"), tuple(_lines_as_spans(text.strip("\n"))))]

@@ -25,10 +25,12 @@ from dragoman.text.markdown import (
 )
 
 OPEN: Final = 4000
-"""Characters that may be open; beyond it they are finished by force, at a line end if there is one."""
+"""The most characters of unfinished blocks; above this limit they are closed, at a line
+end if there is one.
+"""
 
 CHEAP: Final = 200
-"""Characters that are read again at every line end."""
+"""The most characters to parse again at every line end."""
 
 _BLANK_LINE = re.compile(r"(?:\A|\n)[ \t]*\n\Z")
 _MARKER = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]{1,4}(?=[^ \t])|[ \t]|\Z)")
@@ -37,7 +39,7 @@ _B = TypeVar("_B", bound=Block)
 
 
 class MarkdownStream:
-    """One text."""
+    """A text that is parsed while it grows."""
 
     def __init__(self) -> None:
         self._source = ""  # what is open
@@ -51,7 +53,7 @@ class MarkdownStream:
         self._open: list[Block] | None = []
 
     def feed(self, piece: str) -> list[Block]:
-        """The blocks that are finished by now."""
+        """Return the blocks that are finished now."""
         text, self._pending = self._pending + piece, ""
         if text.endswith("\r"):  # half of a line end, perhaps
             text, self._pending = text[:-1], "\r"
@@ -62,7 +64,7 @@ class MarkdownStream:
         return blocks
 
     def finish(self) -> list[Block]:
-        """All that is left."""
+        """Return the remaining blocks."""
         if self._pending:
             self._source, self._pending, self._open = f"{self._source}\n", "", None
         blocks = self.open
@@ -72,7 +74,7 @@ class MarkdownStream:
 
     @property
     def open(self) -> list[Block]:
-        """The blocks that may still become something else."""
+        """The blocks that may still change."""
         if self._open is None:
             # A definition may be half of one still.
             self._open = self._continue_blocks(self._read(self._source, dict(self._references)))

@@ -37,7 +37,9 @@ _HELD: Final = re.compile(rf"[{HELD}]{{1,16}}\Z|\r\Z")
 
 
 def sanitize(text: str, *, exact: bool = False) -> str:
-    """Many lines: every character that a terminal would obey or hide is shown; line ends and tabs stay."""
+    """Sanitize many lines: every character that a terminal would obey or hide becomes visible; line ends and
+    tabs stay.
+    """
     if text.isascii() and text.isprintable():  # most of what is said
         return text
     if not exact:
@@ -48,13 +50,13 @@ def sanitize(text: str, *, exact: bool = False) -> str:
 
 
 def sanitize_line(text: str, *, exact: bool = False) -> str:
-    """One line: the same for titles, names, commands and cells of tables."""
+    """Sanitize one line: for titles, names, commands and cells of tables."""
     safe = sanitize(text, exact=exact)
     return safe.replace("\n", "␊").replace("\t", "␉" if exact else " ")
 
 
 def sanitize_json(data: bytes) -> bytes:
-    """Encoded JSON with the same value: a terminal does not know that it reads JSON."""
+    """Sanitize encoded JSON without changing its value: a terminal does not know that it shows JSON."""
     if data.isascii() and b"\x7f" not in data:
         return data
     text = data.decode("utf-8", "replace")
@@ -62,7 +64,7 @@ def sanitize_json(data: bytes) -> bytes:
 
 
 class SanitizedStream:
-    """The same for text that comes in pieces: a line end or an emoji may be cut in two."""
+    """Sanitizes a text that comes in pieces, which may cut a line end or an emoji in two."""
 
     def __init__(self) -> None:
         self._before = ""  # the last character that was given out

@@ -1,4 +1,4 @@
-"""Finds the strings and comments of a TOML text, whose contents are neither keys nor tables.
+"""Finds the strings and comments of a TOML text, so that their contents are not read as keys or tables.
 
 Whoever parses a text with `tomllib` learns what it says and not where. Here no text is wrong; a string that
 is never closed ends with the text.
@@ -12,8 +12,8 @@ _QUOTES = ('"""', "'''", '"', "'")
 
 
 def toml_pieces(text: str, at: int = 0) -> Iterator[tuple[int, str]]:
-    """From a place outside of strings on: each string with its quotes, and each character between strings,
-    with its position. Comments are left out.
+    """Yield each string with its quotes, and each character between strings, with its position, starting
+    outside strings. Comments are left out.
     """
     while at < len(text):
         quote = next((quote for quote in _QUOTES if text.startswith(quote, at)), None)
@@ -30,7 +30,7 @@ def toml_pieces(text: str, at: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def toml_skeleton(text: str) -> str:
-    """The text without comments, and with nothing in its strings but the line ends."""
+    """Return the text without comments, and with only the line ends in its strings."""
     return "".join(
         piece[0] + "\n" * piece.count("\n") + piece[0] if piece[0] in "\"'" else piece
         for _, piece in toml_pieces(text)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # who only reads an address does not pay for transports
     from dragoman.transport.messages import MessageTransport
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.]+):", re.ASCII)
-"""Lower case and two letters at least: `C:\\agent.exe` and `FOO:bar` are commands."""
+"""At least two lower case letters: `C:\\agent.exe` and `FOO:bar` are commands."""
 
 NEEDED = {
     "ws": ("websockets", "ws"),
@@ -34,7 +34,7 @@ NEEDED = {
     "http": ("httpx2", "http"),
     "https": ("httpx2", "http"),
 }
-"""Schemes that the SDK alone does not speak: the package that each needs, and the extra that brings it."""
+"""Schemes that the SDK does not support alone: the package and the extra that each needs."""
 
 
 class CommandAddress(Struct, frozen=True):
@@ -47,14 +47,14 @@ class CommandAddress(Struct, frozen=True):
 
 
 class StdioAddress(Struct, frozen=True):
-    """Our own standard input and output."""
+    """This process's standard input and output."""
 
     def __str__(self) -> str:
         return "stdio:"
 
 
 class UnixAddress(Struct, frozen=True):
-    """A socket in the file system."""
+    """A Unix socket."""
 
     path: str
 
@@ -75,7 +75,7 @@ Address = CommandAddress | StdioAddress | UnixAddress | RemoteAddress
 
 
 def parse_address(text: str) -> Address:
-    """Read an address; raise `LocalMistake` with what is wrong with it, and what would be right."""
+    """Parse an address; raise `LocalMistake` with the mistake and a correct form."""
     text = text.strip()
     scheme = match[1] if (match := SCHEME.match(text)) else ""
     rest = text[len(scheme) + 1 :]
@@ -121,7 +121,7 @@ def _words(text: str) -> tuple[str, ...]:
 def remote(
     address: str, *, headers: Mapping[str, str] | None = None, limits: TransportLimits | None = None
 ) -> MessageTransport:
-    """A transport that connects when it is used. Needs a running loop."""
+    """Return a transport that connects when it is first used. Needs a running loop."""
     from dragoman.transport.contract import DEFAULT_LIMITS
 
     limits = limits or DEFAULT_LIMITS

@@ -17,7 +17,7 @@ PIPE_SIZE = 256 * 1024
 
 
 def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Our ends and the child's ends of its three standard descriptors."""
+    """Return our ends and the child's ends of its three standard descriptors."""
     fds: list[int] = []
     try:
         while len(fds) < 6:
@@ -38,8 +38,8 @@ def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
 
 
 def widen(fd: int) -> None:
-    """Make room in a pipe for several blocks, so that both ends can work at the same time. Not for more: a
-    user who has many wide pipes gets only very narrow ones from then on.
+    """Enlarge a pipe for several blocks, so that both ends can work at the same time. No more: the system
+    gives a user with many large pipes only very small ones.
     """
     if sys.platform == "linux":
         with suppress(ImportError, OSError):  # no more to be had; it works as it is

@@ -1,4 +1,4 @@
-"""What every transport promises, and what it expects of its reader.
+"""The promises of every transport, and its expectations of its reader.
 
 A transport pushes: it hands blocks of whole frames to a `Sink` as they arrive, because an await for each
 frame costs more than decoding it. Back-pressure goes both ways and is counted in bytes: a reader that is
@@ -22,44 +22,47 @@ from dragoman.wire.framing import DEFAULT_LIMIT
 KIBIBYTE = 1024
 
 READ_SIZE = 64 * KIBIBYTE
-"""One read from a descriptor: what an ordinary pipe holds. Larger ones cost page faults, and bring nothing.
-"""
+"""The bytes of one read: the capacity of an ordinary pipe. Larger reads cost page faults without a gain."""
 
 
 class TransportLimits(Struct, frozen=True, kw_only=True):
-    """The bounds of one transport."""
+    """The limits of one transport."""
 
     frame: int = DEFAULT_LIMIT
-    """The largest frame that is taken in; a larger one is skipped and reported."""
+    """The largest accepted frame; a larger one is skipped and reported."""
 
     high: int = 256 * KIBIBYTE
-    """Above this much `pending`, a writer should await `drain`: more would only wait in memory."""
+    """Above this many `pending` bytes, a writer should await `drain`: more would only fill memory."""
 
     low: int = 64 * KIBIBYTE
-    """`drain` returns at or below this; the gap to `high` saves waking the writer for every few bytes."""
+    """`drain` returns at or below this limit; the gap to `high` avoids waking the writer
+    for every few bytes.
+    """
 
     flush: float = 2.0
-    """Seconds that `aclose` grants to `pending` bytes before it drops them: the peer may never read again."""
+    """The seconds that `aclose` waits for `pending` bytes before it drops them: the peer may never read
+    again.
+    """
 
 
 DEFAULT_LIMITS = TransportLimits()
 
 
 class Grace(Struct, frozen=True, kw_only=True):
-    """Seconds that a program gets to end by itself, at each step of being ended."""
+    """Seconds that a program has to end by itself at each step."""
 
     after_eof: float = 2.0
     """From the end of its input to the request to end (SIGTERM)."""
 
     after_terminate: float = 2.0
-    """From that request to the kill."""
+    """From that request to the kill (SIGKILL)."""
 
     leftovers: float = 0.3
-    """From the program's own exit to the kill of what it left running; most of those see it coming."""
+    """From the program's exit to the kill of its remaining processes; most of them notice the exit."""
 
     @classmethod
     def steps(cls, seconds: float) -> Grace:
-        """The same time after the end of input and after the request."""
+        """Return the same time after the end of input and after the request."""
         return cls(after_eof=seconds, after_terminate=seconds)
 
 
@@ -77,12 +80,10 @@ class Sink(Protocol):
         """
 
     def on_oversized(self, size: int) -> None:
-        """A frame of `size` bytes was above the limit and has been skipped; the frames behind it follow."""
+        """A frame of `size` bytes was above the limit and was skipped; the frames after it follow."""
 
     def on_end(self, reason: BaseException | None) -> None:
-        """No more blocks will come. Called exactly once; None means that the stream ended in an orderly
-        way.
-        """
+        """No more blocks will come. Called exactly once; None means an orderly end of the stream."""
 
 
 class Transport(Protocol):
@@ -92,7 +93,7 @@ class Transport(Protocol):
         """Start reading; called once, from inside the running loop."""
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        """Send whole frames, newlines included. Never waits, however slow the peer; the block may be reused
+        """Send whole frames, with their newlines. Never waits, even for a slow peer; the block may be reused
         at once.
 
         Raises `LinkClosed` after `aclose`, and when the peer is known to be gone.
@@ -100,24 +101,22 @@ class Transport(Protocol):
 
     @property
     def pending(self) -> int:
-        """Bytes that `write` has accepted and not yet handed to the system."""
+        """The bytes that `write` has accepted and not yet given to the system."""
 
     @property
     def limits(self) -> TransportLimits:
-        """The bounds that this transport keeps."""
+        """The limits of this transport."""
 
     async def drain(self) -> None:
-        """Return when `pending` is at or below `limits.low`; raise `LinkClosed` if that will never be."""
+        """Return when `pending` is at or below `limits.low`; raise `LinkClosed` if that can never happen."""
 
     def pause(self) -> None:
-        """Stop feeding, and really stop reading, so that the peer feels it. May be called again without
-        effect.
-        """
+        """Stop feeding and reading, so that the peer slows down. A second call has no effect."""
 
     def resume(self) -> None:
-        """Feed again."""
+        """Continue feeding."""
 
     async def aclose(self) -> None:
-        """Flush within `limits.flush`, then let go of everything. May be called again; the sink has seen
-        `on_end`.
+        """Flush within `limits.flush`, then free all resources. A second call has no effect; the sink has
+        seen `on_end`.
         """

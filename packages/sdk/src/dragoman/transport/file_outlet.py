@@ -1,4 +1,4 @@
-"""Writes to a file descriptor without blocking, whatever its kind and whoever shares it.
+"""Writes to a file descriptor of any kind without blocking, even if others share it.
 
 `O_NONBLOCK` belongs to the open file description, which an inherited descriptor shares with our parent, our
 children and perhaps a shell: setting it there breaks programs that we never see. So it is set only on
@@ -86,15 +86,15 @@ class FileOutlet:
 
 
 def writable(fd: int, *, seconds: float = 0.0) -> bool:
-    """Whether a write of up to `select.PIPE_BUF` bytes would not wait (it may fail at once, though)."""
+    """Whether a write of up to `select.PIPE_BUF` bytes would not wait (though it may fail at once)."""
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
     return bool(poll.poll(seconds * 1000))
 
 
 def stderr_writer() -> Callable[[bytes], None] | None:
-    """A program behind us writes its errors where it would without us. Errors without a reader are
-    dropped.
+    """Return a function that writes to our standard error without blocking, for the errors of a child
+    program; None on Windows. Errors without a reader are dropped.
     """
     if os.name == "nt":  # there is no way to ask whether a write would block
         return None

@@ -28,8 +28,8 @@ read -r _
 [ -x "$1" ] && "$1" -I -S "$2" "${root:-0}" "${start:-0}" "$3" </dev/null && exit
 [ "${root:-0}" -gt 1 ] && kill -s KILL -- "-$root"
 """
-"""Waits twice: for the tree's root, which is started after the guard, and then for the end of the owner.
-Should Python be gone by then (an upgrade, a removed environment), the process group at least is ended.
+"""The guard's program. It waits for the tree's root, which starts after the guard, and then for the end of
+the owner. If Python is gone by then (an upgrade, a removed environment), the process group at least is ended.
 """
 
 _pipes: set[int] = set()
@@ -50,7 +50,7 @@ def _interpreter() -> str:
 
 
 class TreeGuard:
-    """Watches one tree. Started before the tree is, so that there is no moment without it."""
+    """Watches one tree. It starts before the tree, so that the tree is always guarded."""
 
     __slots__ = ("_pipe", "_shell")
 

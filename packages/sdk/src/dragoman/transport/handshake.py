@@ -22,17 +22,17 @@ FIRST = "the first message must be initialize"
 
 
 class Forwarded(Struct, frozen=True):
-    """The agent may have it."""
+    """The agent may receive the message."""
 
 
 class Rejected(Struct, frozen=True):
-    """The agent does not see it; its sender gets this instead, if anything."""
+    """The agent does not receive the message; the sender gets this answer instead, if any."""
 
     message: bytes = b""
 
 
 class Disconnected(Struct, frozen=True):
-    """The connection is closed for it."""
+    """The connection is closed because of the message."""
 
     code: int
     why: str
@@ -42,10 +42,10 @@ PASSED = Forwarded()
 
 
 class Handshake:
-    """Checks one message after the other."""
+    """Checks messages one after the other."""
 
     def __init__(self, *, once: bool = True) -> None:
-        """Without `once`, whoever listens behind us decides about a second initialize."""
+        """Without `once`, the next program in the chain decides about a second `initialize`."""
         self.is_done = False  # initialize has come
         self._once = once
 
@@ -81,7 +81,7 @@ class Handshake:
 
 
 def refuse_long_id(about: RoutedMessage[Any]) -> bytes:
-    """The answer to a message whose id is too long; nothing if it is not a request."""
+    """Return the answer to a message whose id is too long; empty if it is not a request."""
     if not about.is_request:
         return b""
     if len(about.session) > ID_LENGTH:

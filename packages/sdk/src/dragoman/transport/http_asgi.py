@@ -13,16 +13,16 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
 IDLE = 15.0
-"""Seconds after which a silent stream says that it is alive."""
+"""The seconds after which a silent stream sends a keepalive."""
 
 BODY_WITHIN = 30.0
-"""Seconds in which a body must arrive, and more for a large one: see `BODY_RATE`."""
+"""The seconds for receiving a body; large bodies get more, see `BODY_RATE`."""
 
 TAKE_OVER = 0.25
-"""Seconds for a reader that has left to be noticed, before the next is told that there is one already."""
+"""The seconds to detect that a reader has left, before the next one gets an error."""
 
 BODY_RATE = 4096
-"""Bytes that are worth another second: less than any line carries that is used for this."""
+"""The bytes that allow another second: slower than any line in use."""
 
 
 async def respond(
@@ -33,14 +33,16 @@ async def respond(
     kind: bytes = b"text/plain; charset=utf-8",
     headers: list[tuple[bytes, bytes]] | None = None,
 ) -> None:
-    """A whole answer."""
+    """Send a whole answer."""
     all_headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *(headers or [])]
     await send({"type": "http.response.start", "status": status, "headers": all_headers})
     await send({"type": "http.response.body", "body": body})
 
 
 async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -> bytes | int:
-    """The whole body, or the status to refuse it with. Nothing of what is announced as too large is read."""
+    """Return the whole body, or the status to refuse it with. A body that is announced as too large is not
+    read.
+    """
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or len(length) > 18 or int(length) > limit:
         return 413
@@ -62,7 +64,7 @@ async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -
 
 
 async def is_free(outlet: SseOutlet, last: str) -> bool:
-    """Whether somebody may read it now: whoever was reading and comes back takes it over."""
+    """Whether the stream has no other reader; a reader that comes back takes it over."""
     if outlet.is_read and last:
         outlet.evict()
     try:
@@ -74,7 +76,7 @@ async def is_free(outlet: SseOutlet, last: str) -> bool:
 
 
 async def stream(outlet: SseOutlet, last: str, receive: Receive, send: Send) -> None:
-    """Events to one reader, until it leaves or the connection ends."""
+    """Send events to one reader, until it leaves or the connection ends."""
     with outlet.reading(last):
         headers = [
             (b"content-type", b"text/event-stream"),
@@ -97,6 +99,6 @@ async def stream(outlet: SseOutlet, last: str, receive: Receive, send: Send) -> 
 
 
 async def wait_for_disconnect(receive: Receive) -> None:
-    """Until whoever made the request has left."""
+    """Wait until the client of the request has left."""
     while (await receive())["type"] != "http.disconnect":
         pass

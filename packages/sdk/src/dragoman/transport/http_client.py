@@ -18,7 +18,7 @@ from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.http_routes import RoutedMessage, Routes, outline
 from dragoman.transport.inbox import Inbox
-from dragoman.transport.messages import MessageBatch, MessageTransport
+from dragoman.transport.messages import MessageBatch, MessageTransport, unreachable
 from dragoman.wire import error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.glance import count_notifications
@@ -31,10 +31,10 @@ CONNECTION = "acp-connection-id"
 SESSION = "acp-session-id"
 VERSION = "acp-protocol-version"
 FATAL = frozenset({401, 403, 404, 410})
-"""Statuses after which the connection is of no more use."""
+"""Statuses after which the connection can't be used any more."""
 
 EXCUSE = 8 * 1024
-"""Bytes of an answer that nobody needs that are read, for the sake of the connection it came over."""
+"""The most bytes to read of an unneeded answer, to keep its connection usable."""
 
 
 def open_http(
@@ -44,7 +44,7 @@ def open_http(
     limits: TransportLimits = DEFAULT_LIMITS,
     all_or_nothing: bool = False,
 ) -> MessageTransport:
-    """A transport to an endpoint; nothing is sent before the first message.
+    """Return a transport to an endpoint; the first message opens it.
 
     With `all_or_nothing`, the loss of one session's stream ends the connection: whoever comes back with
     another can mend what an error cannot.
@@ -110,7 +110,12 @@ class HttpStream:
     # What is posted.
 
     async def _introduce(self, message: bytes) -> None:
-        status, connection, body = await self._exchange(message, {}, self._limits.frame)
+        import httpx2
+
+        try:
+            status, connection, body = await self._exchange(message, {}, self._limits.frame)
+        except httpx2.TransportError as error:
+            raise unreachable(self._url, error) from None
         if status != 200 or not connection:
             raise LinkClosed(f"{self._url} answered initialize with status {status}")
         self._connection_headers = {CONNECTION: connection}
@@ -216,10 +221,10 @@ _JSON = {"content-type": "application/json", "accept": "application/json, text/e
 # what the messages say.
 
 Hear: TypeAlias = Callable[[bytes], Awaitable[None]]
-"""Takes messages, each a line; returns when there is room for more."""
+"""Accepts messages, one per line; returns when there is room for more."""
 
 PAUSES = (0.0, 0.25, 1.0, 2.0)
-"""Seconds before each new attempt without an event between; then the stream is lost."""
+"""The seconds before each new attempt without an event in between; after the last, the stream is lost."""
 
 
 class EventStreamReader:
@@ -251,7 +256,9 @@ class EventStreamReader:
         on_loss: Callable[[BaseException | None], None],
         orderly: bool,
     ) -> None:
-        """`orderly`: its end is not to be mended. `on_loss` is called when it is needed and cannot be had."""
+        """Start reading. `orderly`: don't reconnect at its end. `on_loss` is called when the stream is needed
+        and can't be opened.
+        """
         self.status_future.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.task = asyncio.create_task(self._run(hear, is_needed, on_loss, orderly))
 

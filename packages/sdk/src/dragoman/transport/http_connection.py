@@ -24,27 +24,27 @@ from dragoman.transport.inbox import Inbox
 log = logging.getLogger(__name__)
 
 SESSIONS = 1024
-"""Streams of sessions that may have something to say and nobody who reads it."""
+"""The most streams of sessions that may have messages and no reader."""
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
-    """The limits in time and size that one connection may use."""
+    """The limits of one connection in time and size."""
 
     unread: int = UNREAD
-    """Bytes that may wait for its readers."""
+    """The most bytes that may wait for its readers."""
 
     patience: float = PATIENCE
-    """Seconds without a byte taken, with that much waiting, after which it is given up."""
+    """The seconds without a byte read, at this limit, after which the connection is given up."""
 
     idle: float = 300.0
-    """Seconds without a reader and a post after which it is forgotten."""
+    """The seconds without a reader and a post after which the connection is forgotten."""
 
     first: float = 30.0
-    """Seconds until the first message of a WebSocket."""
+    """The seconds until the first message of a WebSocket."""
 
 
 class HttpConnection:
-    """One connection of Streamable HTTP. Only `owner`, who opened it, may use it."""
+    """One connection of Streamable HTTP. Only its `owner` may use it."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class HttpConnection:
         self._timer = loop.call_later(bounds.idle, self._look)
 
     def touch(self) -> None:
-        """Note that the client was here just now."""
+        """Note that the client was active just now."""
         self.used = asyncio.get_running_loop().time()
 
     @property
@@ -85,7 +85,9 @@ class HttpConnection:
         return not (is_busy or any(outlet.is_read for outlet in self._outlets.values()))
 
     def outlet(self, session: str) -> SseOutlet | None:
-        """A session may be listened to before anybody has spoken of it. None if there are too many."""
+        """Return the stream of a session, which a client may read before the first message in it. None if
+        there are too many.
+        """
         if session not in self._outlets:
             if len(self._outlets) > SESSIONS:
                 self._make_room()
@@ -99,7 +101,7 @@ class HttpConnection:
         await self._inbox.wait_for_room()
 
     def take(self, body: bytes, about: RoutedMessage[Any], session: str) -> int:
-        """Accept posted messages; return the HTTP status to answer with."""
+        """Accept posted messages; return the HTTP status for the answer."""
         self.touch()
         if self._over:
             return 404

@@ -1,5 +1,5 @@
-"""The event streams of one HTTP connection: messages that wait for their readers, and messages that a
-reader may ask for again. Both are limited in bytes, for all streams of a connection together.
+"""The event streams of one HTTP connection: messages that wait for their readers, and messages that a reader
+may request again. Both are limited in bytes, for all streams of a connection together.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from dragoman.errors import LinkClosed
 from dragoman.transport.waiters import Waiters
 
 UNREAD = 2 * 1024 * 1024
-"""Bytes that may wait for the readers of one connection; then its agent waits. A stream that is not read yet
-must not stop the others at once, so it is much more than one stream needs.
+"""The most bytes that may wait for the readers of one connection; then its agent waits. It is much more than
+one stream needs, so that an unread stream does not stop the others at once.
 """
 
 EVENT_BYTES = 128
-"""What an event costs beside its message while it waits, or is kept: most messages are as short as a word."""
+"""The overhead of an event in bytes while it waits or is kept: most messages are as short as a word."""
 
 KEPT = 1024 * 1024
-"""Bytes of delivered events that are kept for readers that come back."""
+"""The most bytes of delivered events to keep for readers that come back."""
 
 PATIENCE = 60.0
-"""Seconds without a byte taken, with too much waiting, after which the connection is given up."""
+"""The seconds without a byte read, at the limit, after which the connection is given up."""
 
 AT_ONCE = 64 * 1024
-"""Bytes that are handed to the system together; more would only wait there, and be lost with its reader."""
+"""The most bytes to give to the system at once; more would only wait there, and be lost with the reader."""
 
 
 def cost(message: bytes) -> int:
-    """The memory that a message takes as an event."""
+    """Return the memory that a message needs as an event."""
     return len(message) + EVENT_BYTES
 
 
@@ -49,7 +49,7 @@ class Backlog:
         self._room = Waiters()
 
     async def wait_for_room(self) -> None:
-        """Raises `LinkClosed` when nobody reads, and nobody will."""
+        """Wait for room; raises `LinkClosed` when there is no reader and never will be."""
         while self.waiting > self.unread and not self.over:
             try:
                 async with asyncio.timeout(self._patience):
@@ -58,7 +58,7 @@ class Backlog:
                 raise LinkClosed(f"nothing was read for {self._patience:g} s, and too much waits") from None
 
     def on_delivery(self, outlet: SseOutlet, events: list[tuple[int, bytes]]) -> None:
-        """They wait no more; they are kept for a while, because a wire may break behind them."""
+        """Note that events were delivered. They are kept for a while, because the connection may break."""
         size = sum([len(message) for _, message in events]) + EVENT_BYTES * len(events)
         self.waiting -= size
         self._kept_bytes += size
@@ -68,7 +68,9 @@ class Backlog:
         self._room.wake()
 
     def take_back(self, outlet: SseOutlet, last: int) -> list[tuple[int, bytes]]:
-        """What was delivered to this outlet after event `last`, as far as it is kept; it waits again."""
+        """Return events to the queue that were delivered to this outlet after event `last`, if they are still
+        kept.
+        """
         again = [
             (number, message)
             for of, number, message in self._delivered_events
@@ -82,7 +84,7 @@ class Backlog:
         return again
 
     def has_kept(self, outlet: SseOutlet, last: int) -> bool:
-        """Whether something is kept that was delivered to this outlet after event `last`."""
+        """Whether an event is kept that was delivered to this outlet after event `last`."""
         return any(of is outlet and number > last for of, number, _ in self._delivered_events)
 
     def forget(self, waiting: int) -> None:
@@ -96,8 +98,8 @@ class Backlog:
 
 
 class SseOutlet:
-    """Messages of one stream, in order. `name` stands before the number of each event, where several streams
-    have readers that come back to the same place.
+    """Messages of one stream, in order. `name` is a prefix for the number of each event, if several streams
+    have readers at the same address.
     """
 
     def __init__(self, backlog: Backlog, *, name: str = "") -> None:
@@ -131,17 +133,17 @@ class SseOutlet:
         self._news.set()
 
     def has_more(self, last: str) -> bool:
-        """Whether a reader that saw event `last`, a number, will get anything else."""
+        """Whether a reader that saw event `last`, a number, will get another one."""
         number = int(last[:18]) if last.isascii() and last.isdigit() else 0
         return not (self._over and self.is_empty) or self._backlog.has_kept(self, number)
 
     def discard(self) -> None:
-        """Drop the waiting messages, because nobody will read them."""
+        """Drop the waiting messages, because they will never be read."""
         self._backlog.forget(sum(cost(message) for _, message in self._waiting))
         self._waiting.clear()
 
     def evict(self) -> None:
-        """Its reader came back by another way: the old one, which may not know yet that it is gone, ends."""
+        """End the old reader, because its client reads again over another connection."""
         self._is_evicted = True
         self._news.set()
 
@@ -152,7 +154,7 @@ class SseOutlet:
 
     @contextmanager
     def reading(self, last: str) -> Iterator[None]:
-        """Somebody reads it; `last` is the number of the event that they saw last, if they saw one before."""
+        """Note a reader; `last` is the number of the last event it has seen, if any."""
         self.is_read = self.was_read = True
         self._is_evicted = False
         if last.isascii() and last.isdigit():
@@ -166,7 +168,7 @@ class SseOutlet:
             self._on_the_way = []
 
     async def take(self, disconnect: asyncio.Task[None], seconds: float) -> bytes | None:
-        """Events that wait, nothing if there were none for a while, None at the end."""
+        """Return waiting events: none if there were none for a while, None at the end."""
         if not (self._waiting or self._over or self._is_evicted):
             self._news.clear()
             news = asyncio.ensure_future(self._news.wait())

@@ -1,4 +1,5 @@
-"""Which stream of an HTTP connection a message belongs to, and which of them need a session's header.
+"""Decides to which stream of an HTTP connection a message belongs, and which messages need a session's
+header.
 
 A connection has one stream for itself and one for each session. What names a session goes over the session's
 stream; an answer goes where its question belongs. Official implementations disagree about some of it, so what
@@ -21,20 +22,22 @@ OPENING = frozenset({"session/new", "session/list", "authenticate", "logout", "i
 """Requests whose answers belong to the connection."""
 
 LOADING = frozenset({"session/load", "session/resume", "session/fork"})
-"""Their answers follow what they bring: on the session's stream where somebody reads it, else on the
-connection's.
+"""Requests whose answers follow their updates: on the session's stream if it has a reader, otherwise on the
+connection's stream.
 """
 
 WITH_HEADER = frozenset(
     {"session/prompt", "session/cancel", "session/close", "session/set_mode", "session/set_config_option"}
 )
-"""What must name its session in a header: all official clients do for these, and not for others."""
+"""Messages that must name their session in a header: all official clients do for these,
+and not for others.
+"""
 
 ID_LENGTH = 1024
-"""Characters of an id, of a request or of a session."""
+"""The most characters of an id, of a request or of a session."""
 
 OPEN_QUESTIONS = 10_000
-"""Requests of a client that may wait for their answers; each is remembered."""
+"""The most requests of a client that may wait for their answers; each is remembered."""
 
 P = TypeVar("P")
 
@@ -48,7 +51,7 @@ class RoutedMessage(Outline[P], Generic[P]):
 
     @property
     def is_reply(self) -> bool:
-        """An answer that says what it answers; anything else without a method is none."""
+        """Whether the message is a valid answer; any other message without a method is invalid."""
         return self.is_answer and self.id is not UNSET
 
     @property
@@ -66,11 +69,11 @@ class RoutedMessage(Outline[P], Generic[P]):
 
     @property
     def session(self) -> str:
-        """The session that the params name, or nothing."""
+        """The session in the params, or nothing."""
         return self.params.session_id if isinstance(self.params, _SessionParams) else ""
 
     def in_result(self, name: str) -> Any:
-        """A member of the result; None if there is none."""
+        """Return a member of the result; None if there is none."""
         try:
             result = None if isinstance(self.result, UnsetType) else msgspec.json.decode(self.result)
         except UNREADABLE_TEXT:
@@ -112,8 +115,8 @@ class Routes:
             self._from_client[id_key(message.id)] = (str(message.method), message.session)
 
     def stream_of(self, message: RoutedMessage[Any]) -> tuple[str, bool]:
-        """For what the agent says: the session whose stream it belongs to (nothing for the connection's), and
-        whether the connection's will do where nobody reads that one.
+        """Return the stream for a message of the agent: its session (empty for the connection's stream), and
+        whether the connection's stream may be used if the session's has no reader.
         """
         if message.method is not UNSET:
             if message.id is not UNSET:
@@ -127,14 +130,14 @@ class Routes:
         return session, method in LOADING
 
     def session_of_answer(self, message: RoutedMessage[Any], *, forget: bool = True) -> str:
-        """For the client's answer to a question of the agent: the session it was about."""
+        """Return the session of the agent's request that the client answers."""
         key = id_key(message.id)
         return self._from_agent.pop(key, "") if forget else self._from_agent.get(key, "")
 
     def settle(self, message: RoutedMessage[Any]) -> bool:
-        """Note that a request of the client is answered; False if it was answered before."""
+        """Note that a request of the client is answered; False if it was already answered."""
         return self._from_client.pop(id_key(message.id), None) is not None
 
     def open_in(self, session: str) -> list[Id]:
-        """The client's questions about a session that are not answered yet."""
+        """Return the client's unanswered requests about a session."""
         return [key[1] for key, (_, about) in self._from_client.items() if about == session]

@@ -1,4 +1,5 @@
-"""The server's side of Streamable HTTP: makes a transport of the posts and event streams of each connection.
+"""The server's side of Streamable HTTP: turns the posts and event streams of each connection into a
+transport.
 
 An ASGI application in parts: `HttpConnections.handle` takes one request; every connection that is opened by
 an `initialize` is given to `accept` as a transport. What the agent says before somebody reads its stream
@@ -36,7 +37,7 @@ from dragoman.wire.codes import INVALID_REQUEST
 __all__ = ["Accept", "Bounds", "HttpConnections", "respond"]
 
 Accept = Callable[[MessageTransport, Any], None]
-"""Takes a new connection and the scope of the request that opened it, with its body as `first`."""
+"""Handles a new connection with the scope of its opening request, whose body is `first`."""
 
 CONNECTION = b"acp-connection-id"
 SESSION = b"acp-session-id"
@@ -44,10 +45,12 @@ SESSION = b"acp-session-id"
 INITIALIZE_WITHIN = 60.0
 BODY = 16 * 1024 * 1024
 FIRST_BODY = 1024 * 1024
-"""What opens a connection is small, and comes before anything is known about who sends it."""
+"""The most bytes of an opening request, whose sender is still unknown."""
 
 ABANDONED = 10.0
-"""Seconds without a reader and a post after which a connection may be forgotten when there are too many."""
+"""The seconds without a reader and a post after which a connection may be forgotten when
+there are too many.
+"""
 
 REASONS = {400: b"the request makes no sense", 408: b"the message did not arrive", 413: b"it is too large"}
 
@@ -70,15 +73,15 @@ class HttpConnections:
         self._connections: dict[str, HttpConnection] = {}
 
     def reclaim(self) -> bool:
-        """Forget an abandoned connection, to make room for another; says whether there was one."""
+        """Forget an abandoned connection to make room for another; return whether there was one."""
         abandoned = self.find_abandoned()
         if abandoned is not None:
             self._forget(abandoned)
         return abandoned is not None
 
     def find_abandoned(self) -> HttpConnection | None:
-        """The connection that has been abandoned for longest. Those go first that nobody used after their
-        `initialize`, however young they are. One that was used a moment ago, or is read from, is not
+        """Return the connection that has been abandoned for longest. Connections unused after their
+        `initialize` come first, at any age. A connection that was used a moment ago, or has a reader, is not
         abandoned.
         """
         latest = asyncio.get_running_loop().time() - ABANDONED
@@ -90,7 +93,7 @@ class HttpConnections:
         return min(idle_connections, key=lambda one: (one.was_used, one.used), default=None)
 
     async def handle(self, scope: Any, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         headers = dict(scope["headers"])
         method = scope["method"]
         if method == "POST":

@@ -30,21 +30,21 @@ class Inbox:
             await self._waiters.wait()
 
     def put(self, message: bytes) -> None:
-        """Add a message whether there is room or not: call it after `wait_for_room`."""
+        """Add a message even if there is no room: call it after `wait_for_room`."""
         if not self._over:
             self._messages.append(message)
             self._bytes += len(message)
             self._waiters.wake()
 
     def end(self, reason: BaseException | None = None) -> None:
-        """Accept no more messages; the waiting ones can still be taken."""
+        """Accept no more messages; the waiting ones can still be read."""
         if not self._over:
             self._over = True
             self._reason = reason
             self._waiters.wake()
 
     async def take(self) -> bytes | None:
-        """The next message, None at the end. Raises the reason of an end that has one."""
+        """Return the next message, or None at the end. Raises the reason of the end, if there is one."""
         while not self._messages and not self._over:
             await self._waiters.wait()
         if self._messages:

@@ -24,7 +24,7 @@ else:
 
 
 def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> OwnedTree:
-    """Start a program; `on_exit` is called once when it ends. Needs a running loop, raises the system's
+    """Start a program; `on_exit` is called once when it ends. Needs a running loop; raises the system's
     errors.
     """
     if sys.platform == "win32":
@@ -34,7 +34,7 @@ def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -
 
 
 def why_not(program: Program, error: Exception) -> str:
-    """Explain why a program could not start, and what would help."""
+    """Explain why a program could not start, and how to fix it."""
     return f"cannot start {program.command[0]!r}: {_reason(program, error)}"
 
 

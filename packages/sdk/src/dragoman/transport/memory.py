@@ -1,4 +1,4 @@
-"""Two transports joined in memory: one end receives what the other writes, on the loop's next turn.
+"""Two transports joined in memory: one end receives what the other writes, in the loop's next step.
 
 Both ends live in one event loop. Frames are cut, limited and counted as on a pipe, so that what holds here
 holds there; only nothing is ever lost between the ends, because there is no system in between.
@@ -15,7 +15,7 @@ from dragoman.wire.framing import LineFramer
 
 
 def memory_pair(*, limits: TransportLimits = DEFAULT_LIMITS) -> tuple[MemoryTransport, MemoryTransport]:
-    """Two ends that are joined to each other."""
+    """Return two ends that are joined to each other."""
     first, second = MemoryTransport(limits=limits), MemoryTransport(limits=limits)
     first.peer, second.peer = second, first
     return first, second

@@ -1,4 +1,4 @@
-"""A transport over anything that carries whole messages: a WebSocket, an HTTP connection, a queue.
+"""A transport over any stream of whole messages: a WebSocket, an HTTP connection, a queue.
 
 Whoever carries the messages says how to receive one, send some and close (`MessageStream`); order,
 back-pressure in bytes, limits, flushing and the end are kept here, once for all of them. A message is one
@@ -18,34 +18,32 @@ from dragoman.wire.framing import has_room
 
 
 class MessageBatch(bytes):
-    """Several messages, each with its newline; those inside them are blanks already. None of the messages is
-    blank, or above the limit of the transport.
+    """Several messages, each with its newline; newlines inside them are already blanks. No message is blank,
+    or above the limit of the transport.
     """
 
 
 class MessageStream(Protocol):
-    """The carrier of messages. Each method is called by one task, never by two at once."""
+    """A stream of messages. Each method is called by one task, never by two at once."""
 
     async def receive(self) -> bytes | None:
-        """The next message, or a `MessageBatch` of them; None when the peer has ended in an orderly way.
-        Raises what went wrong.
+        """Return the next message, or a `MessageBatch` of them; None after an orderly end. Raises errors of
+        the stream.
         """
 
     async def send(self, messages: list[bytes]) -> None:
-        """Send messages, in order; returns when the stream has room again. Raises what went wrong."""
+        """Send messages, in order; returns when the stream has room again. Raises errors of the stream."""
 
     async def close(self) -> None:
-        """Say goodbye and let go. Called once, also after an error."""
+        """Close the stream in an orderly way. Called once, also after an error."""
 
 
 @runtime_checkable
 class ImmediateSender(Protocol):
-    """A stream that may also be able to send without a wait: then a lone message is not queued."""
+    """A stream that may also send without waiting: then a single message is not queued."""
 
     def send_now(self, messages: list[bytes]) -> bool:
-        """Send these if that can be done at once; says whether they are sent. Called only while `send` is
-        not.
-        """
+        """Send messages if possible at once; return whether they were sent. Never called during `send`."""
 
 
 class MessageTransport:
@@ -102,7 +100,7 @@ class MessageTransport:
         return self._pending
 
     async def wait_closed(self) -> None:
-        """Until it was closed by us: a server that carries the messages must stay until then."""
+        """Wait until we have closed it: a server that carries the messages must stay until then."""
         while not self._was_let_go:
             await self._let_go.wait()
 
@@ -120,7 +118,9 @@ class MessageTransport:
         self._resume_waiters.wake()
 
     async def finish_writing(self) -> None:
-        """Send what waits. A stream of messages cannot be closed by halves: the peer hears of no end yet."""
+        """Send waiting messages. A stream of messages can't be half closed: the peer does not learn of the
+        end yet.
+        """
         try:
             async with asyncio.timeout(self.limits.flush):
                 while self._pending and not self._close_reason:
@@ -129,7 +129,7 @@ class MessageTransport:
             pass  # a peer that does not read loses what it did not read
 
     def release(self) -> None:
-        """Nothing more is expected of it; `aclose` lets go."""
+        """Note that no more messages are expected; `aclose` frees the stream."""
 
     async def aclose(self) -> None:
         if self._closing is None:
@@ -208,3 +208,21 @@ class MessageTransport:
         if self._sink is not None and not self._has_ended:
             self._has_ended = True
             self._sink.on_end(reason)
+
+
+def unreachable(url: str, error: BaseException) -> LinkClosed:
+    """Return why nobody can be reached at an address, with the first cause that a person can mend."""
+    import ssl  # most transports have no use for it
+
+    why = str(error) or type(error).__name__
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError):
+            why = "nothing listens there"
+        elif isinstance(cause, ssl.SSLCertVerificationError):
+            why = (
+                f"its certificate is not trusted: {cause.verify_message or why}. "
+                "If it is of an authority of your own, name the authority's file in SSL_CERT_FILE"
+            )
+        cause = cause.__cause__ or cause.__context__
+    return LinkClosed(f"{url} cannot be reached: {why}")

@@ -1,4 +1,4 @@
-"""Process trees of programs that we started, and have to end completely.
+"""Process trees of programs that we started and must end completely.
 
 `OwnedTree` is one started program and its descendants: it tells when the program exits, is ended step by
 step, and is gone when nothing is left of it. `owned_trees` lists what is owned now. How a system finds and
@@ -25,18 +25,18 @@ from dragoman.transport.tree import Process
 from dragoman.transport.waiters import Waiters
 
 UNKILLABLE = 3.0
-"""Seconds after which what survived a kill is given up, so that closing always comes to an end."""
+"""The seconds after which processes that survive a kill are given up, so that closing always ends."""
 
 logger = logging.getLogger(__name__)
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A program to start: a command on three descriptors, which stay the caller's."""
+    """A program to start: a command with three descriptors, which still belong to the caller."""
 
     command: Sequence[str]
     cwd: str | os.PathLike[str] | None = None
     env: Mapping[str, str] | None = None
-    """The whole environment; None hands on our own."""
+    """The whole environment; None passes on our own."""
 
     files: tuple[int, int, int]
 
@@ -108,10 +108,10 @@ class OwnedTree(ABC):
 
     @abstractmethod
     def kill_now(self) -> None:
-        """Kill and reap without running the loop, for when no later turn of the loop is certain."""
+        """Kill and reap without the loop, when the loop may not run again."""
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait until nothing is left of the tree; False when that took longer than `seconds`."""
+        """Wait until the whole tree is gone; False if that takes longer than `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 while not self.is_gone:
@@ -121,7 +121,7 @@ class OwnedTree(ABC):
         return True
 
     async def aclose(self) -> None:
-        """End the tree step by step, and wait until it is gone. Cancelled, it kills at once.
+        """End the tree step by step, and wait until it is gone. A cancellation kills it at once.
 
         Its first step is to wait: whoever owns the program's input has closed it.
         """

@@ -1,4 +1,4 @@
-"""Base of transports that wrap another one and change a single thing."""
+"""Base of transports that wrap another one and change one behaviour."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:  # not every transport is a process
 
 
 class PassingTransport:
-    """Keeps the promises of `inner`, whatever they are."""
+    """Keeps all promises of `inner`."""
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner
 
     @property
     def tree(self) -> OwnedTree | None:
-        """Of the child process behind it, if there is one."""
+        """The process tree of the child process, if there is one."""
         return getattr(self.inner, "tree", None)
 
     def start(self, sink: Sink) -> None:

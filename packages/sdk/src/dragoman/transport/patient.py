@@ -17,10 +17,10 @@ import sys
 import threading
 
 PATIENCE = 0.1
-"""Seconds that the descriptor gets to take a piece before the piece is dropped."""
+"""The seconds that the descriptor has to accept a piece before the piece is dropped."""
 
 PIECE = 4096
-"""What a pipe that says it has room takes without waiting (`PIPE_BUF` on Linux)."""
+"""The bytes that a pipe with room accepts without waiting (`PIPE_BUF` on Linux)."""
 
 _turn = threading.Lock()
 """Who was told that there is room writes before anybody else is asked, or the second of two would wait."""
@@ -53,7 +53,7 @@ class PatientFile(io.RawIOBase):
         return os.isatty(self._fd)
 
     def write(self, data: object) -> int:
-        """Take all of it, whatever becomes of it."""
+        """Accept all of the text, even if parts are dropped later."""
         rest = memoryview(data).cast("B")  # type: ignore[arg-type]  # any buffer, as the base class says
         size = len(rest)
         try:
@@ -73,7 +73,7 @@ class PatientFile(io.RawIOBase):
 
 
 def claim_stderr(fd: int) -> None:
-    """Let all of Python's own writing to standard error go through a `PatientFile`."""
+    """Send all of Python's own output to standard error through a `PatientFile`."""
     former = sys.stderr
     if former is None or not _is_plain(former, fd):
         return  # somebody put something else there (a test, a debugger): it is theirs

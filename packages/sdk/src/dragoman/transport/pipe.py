@@ -18,7 +18,9 @@ from dragoman.transport.waiters import Waiters
 from dragoman.transport.writer import Block, open_writer
 
 LINGER = 0.2
-"""Seconds of silence after which a peer that no longer reads has gone; last words arrive faster than that."""
+"""The seconds of silence after which a peer that no longer reads counts as gone; its last output arrives
+faster.
+"""
 
 
 class PipeTransport:
@@ -88,11 +90,11 @@ class PipeTransport:
 
     @property
     def read_bytes(self) -> int:
-        """Bytes that have been read so far; whoever waits for a silence looks here."""
+        """The number of bytes read so far; a caller that waits for silence watches it."""
         return self._reader.read_bytes if self._reader is not None else 0
 
     async def finish_writing(self) -> None:
-        """Flush what can be flushed and close the way out, so that the peer sees the end; reading goes on."""
+        """Flush as far as possible and close the output, so that the peer sees the end; reading continues."""
         self._closing = True
         try:
             async with asyncio.timeout(self.limits.flush):
@@ -113,7 +115,7 @@ class PipeTransport:
             self.release()
 
     def release(self) -> None:
-        """Let go of everything now, flushed or not."""
+        """Free all resources now, flushed or not."""
         self._closing = True
         self._writer.close()
         if self._linger is not None:

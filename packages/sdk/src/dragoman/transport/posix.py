@@ -19,11 +19,13 @@ from dragoman.transport.owned_tree import UNKILLABLE, OwnedTree
 from dragoman.transport.program_start import StartedProgram
 
 POLL = 0.01
-"""Seconds between two looks at leftovers: they are not children of ours, so nobody tells us of their end."""
+"""The seconds between two checks for remaining processes: the system does not report the end of processes
+that are not our children.
+"""
 
 
 class PosixTree(OwnedTree):
-    """A tree that is known by session, descent and mark (see `tree`)."""
+    """A tree that is found by session, descent and mark (see `tree`)."""
 
     def __init__(self, started: StartedProgram, *, grace: Grace, on_exit: Callable[[], None]) -> None:
         super().__init__(started.command, pid=started.process.pid, grace=grace, on_exit=on_exit)

@@ -25,7 +25,7 @@ from dragoman.transport.waiters import Waiters
 from dragoman.transport.writer import Block
 
 HANG_UP = 0.5
-"""Seconds that may lie between the end of a program's output and its exit, in either order."""
+"""The most seconds between the end of a program's output and its exit, in either order."""
 
 
 def spawn(
@@ -38,7 +38,7 @@ def spawn(
     grace: Grace = DEFAULT_GRACE,
     on_stderr: Callable[[bytes], None] | None = None,
 ) -> ChildTransport:
-    """Start a program and return the transport to it. A string is split as a shell would, but no shell runs.
+    """Start a program and return the transport to it. A string is split like in a shell, but no shell runs.
     `launcher` are words in front of it, of a program that becomes it, such as a sandbox.
 
     Needs a running loop. Raises `SpawnFailed` when there is nothing to start.
@@ -64,9 +64,7 @@ def spawn(
 
 
 class ChildTransport:
-    """The frames of one child process. `tree` is the process tree, `stderr` the end of what it complained
-    about.
-    """
+    """The frames of one child process. `tree` is its process tree, `stderr` the end of its standard error."""
 
     def __init__(
         self,
@@ -77,8 +75,8 @@ class ChildTransport:
         limits: TransportLimits = DEFAULT_LIMITS,
         on_stderr: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`own` gives the tree, and gets what is called when its program exits; `pipes` are our ends of the
-        program's input, output and standard error. Needs a running loop.
+        """`own` returns the tree, and gets the function to call when its program exits; `pipes` are our ends
+        of the program's input, output and standard error. Needs a running loop.
         """
         self.limits = limits
         self.tree = own(self._settle)
@@ -122,7 +120,7 @@ class ChildTransport:
         self._pipe.resume()
 
     async def close_input(self) -> None:
-        """Let the program see the end of its input, and go on listening to it."""
+        """Close the program's input, and continue to read its output."""
         await self._pipe.finish_writing()
 
     async def aclose(self) -> None:
@@ -231,7 +229,7 @@ def words_of(command: Sequence[str] | str) -> list[str]:
 
 
 def obituary(what: str, code: int | None, stderr: str) -> PeerDied:
-    """How a program went; a negative code is a signal's."""
+    """Describe how a program ended; a negative code is a signal's."""
     name = None if code is None or code >= 0 else _signal_name(-code)
     return PeerDied(what, returncode=code, signal=name, stderr=stderr)
 

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dragoman.transport.reader import open_reader
 
 KEPT = 64 * 1024
-"""Bytes of the end that are kept: enough for a long traceback."""
+"""The most bytes of the end to keep: enough for a long traceback."""
 
 
 class StderrTail:
-    """Reads a descriptor, which it owns, to its end. Needs a running loop."""
+    """Reads a descriptor to its end, and owns it. Needs a running loop."""
 
     __slots__ = ("_limit", "_reader", "_show", "_tail", "_tell", "has_ended", "total")
 
@@ -32,7 +32,7 @@ class StderrTail:
         show: Callable[[bytes], None] | None = None,
         on_end: Callable[[], None] | None = None,
     ) -> None:
-        """`show` is called with each chunk as it comes, for a log or a terminal; `on_end` at the end."""
+        """`show` is called with each chunk as it arrives, for a log or a terminal; `on_end` at the end."""
         self.total = 0
         self.has_ended = False
         self._tail = bytearray()
@@ -43,7 +43,7 @@ class StderrTail:
 
     @property
     def text(self) -> str:
-        """The kept end, readable whatever its encoding was meant to be."""
+        """The kept end as text, in any encoding."""
         return self._tail[max(0, len(self._tail) - self._limit) :].decode(errors="replace")
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ LONGEST_LINE = 200
 
 
 class StrayOutput:
-    """The first lines of one peer, and how many there were."""
+    """The first stray lines of one peer, and their number."""
 
     __slots__ = ("count", "lines")
 
@@ -80,7 +80,7 @@ class StrayOutput:
         self.count = 0
 
     def add(self, line: bytes) -> str:
-        """Keep a line, if there is room; returns it as text of a bounded length."""
+        """Keep a line if there is room; return it as text of limited length."""
         text = line[: 4 * LONGEST_LINE].decode(errors="replace").strip()
         text = text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
         self.count += 1
@@ -90,6 +90,6 @@ class StrayOutput:
 
     @property
     def text(self) -> str:
-        """The lines that were kept, and how many more there were."""
+        """The kept lines, and the number of further ones."""
         more = self.count - len(self.lines)
         return "\n".join(self.lines) + (f"\n({more} more lines)" if more else "")

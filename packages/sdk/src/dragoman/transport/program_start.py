@@ -18,11 +18,11 @@ from dragoman.transport.child_pipes import close_all, open_pipes
 from dragoman.transport.guard import TreeGuard
 
 UNKILLABLE = 1.0
-"""Seconds that a killed program may need to be gone."""
+"""The seconds that a killed program may need to end."""
 
 
 class StartedProgram:
-    """One program that was started as the root of a tree, and has no owner yet."""
+    """A program that was started as the root of a tree and has no owner yet."""
 
     __slots__ = ("command", "guard", "mark", "process", "start_time")
 
@@ -34,7 +34,7 @@ class StartedProgram:
         env: Mapping[str, str] | None,
         files: tuple[int, int, int],
     ) -> None:
-        """Raises the system's errors. `files` stay the caller's."""
+        """Raises the system's errors. `files` still belong to the caller."""
         self.command = command
         self.mark = os.urandom(8).hex()
         self.guard = TreeGuard(self.mark)
@@ -49,7 +49,7 @@ class StartedProgram:
         self.guard.watch(self.process.pid, start=self.start_time)
 
     def kill(self) -> None:
-        """End it and all that it started, at once, and reap it."""
+        """End the program and all its processes at once, and reap it."""
         tree.kill_tree(self.process.pid, start=self.start_time, mark=self.mark)
         with suppress(subprocess.TimeoutExpired):  # it cannot be killed; the system has it
             self.process.wait(UNKILLABLE)
@@ -68,7 +68,7 @@ class StartedChild:
         cwd: str | os.PathLike[str] | None,
         env: Mapping[str, str] | None,
     ) -> None:
-        """Raises the system's errors, and `SpawnFailed` when there are no more pipes."""
+        """Raises the system's errors, and `SpawnFailed` if there are no more pipes."""
         self.pipes, child_ends = open_pipes()
         try:
             self.program = StartedProgram(command, cwd=cwd, env=env, files=child_ends)

@@ -22,7 +22,7 @@ from dragoman.transport.contract import READ_SIZE, Sink
 from dragoman.wire.framing import LineFramer
 
 AHEAD = 4
-"""Blocks that a reading thread may be ahead of their consumer: enough to overlap, and bounded."""
+"""The most blocks that a reading thread may be ahead of their consumer: enough to overlap."""
 
 OnReadEnd = Callable[[OSError | None], None]
 
@@ -45,7 +45,9 @@ class Reader(Protocol):
 
 
 def open_reader(fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> Reader:
-    """Read `fd` in the way that suits it, and own it. `on_end` is called once, unless `close` comes first."""
+    """Return a suitable reader for `fd`, which owns it. `on_end` is called once, unless
+    `close` comes first.
+    """
     if os.name != "nt":  # there, a loop may promise to watch a handle, and fail when it is too late
         try:
             return LoopReader(fd, intake=intake, on_end=on_end)
@@ -55,7 +57,7 @@ def open_reader(fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> Reader:
 
 
 class Frames:
-    """An intake that cuts chunks into blocks of whole frames for a sink."""
+    """Cuts chunks into blocks of whole frames for a sink."""
 
     __slots__ = ("_framer", "_sink")
 
@@ -67,7 +69,7 @@ class Frames:
         self._pass_on(self._framer.feed(chunk))
 
     def finish(self) -> None:
-        """A last frame without its newline is still a frame."""
+        """Pass on the last frame, even without a newline."""
         self._pass_on(self._framer.finish())
 
     def _pass_on(self, block: bytes) -> None:
@@ -83,7 +85,7 @@ def _out_of_memory() -> OSError:
 
 
 class LoopReader:
-    """Reads when the event loop says so."""
+    """Reads when the event loop reports data."""
 
     __slots__ = ("_fd", "_intake", "_is_paused", "_loop", "_on_end", "_over", "read_bytes")
 
@@ -138,8 +140,8 @@ class LoopReader:
 
 
 class ThreadReader:
-    """Reads in a daemon thread, which owns the descriptor: a blocked read cannot be interrupted, only left
-    behind.
+    """Reads in a daemon thread, which owns the descriptor: a blocked read can't be interrupted, only
+    abandoned.
     """
 
     def __init__(self, fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> None:

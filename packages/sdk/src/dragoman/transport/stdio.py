@@ -1,4 +1,4 @@
-"""Our own standard input and output as a transport, protected from stray prints and other readers.
+"""This process's standard input and output as a transport, protected from stray prints and other readers.
 
 On stdio the protocol and every stray `print` share one descriptor, and one stray line breaks the
 conversation. `claim_stdio` moves the protocol to private descriptors and leaves behind, in the old places,
@@ -31,7 +31,7 @@ NOTICE = b"dragoman: standard output belongs to the protocol; what was written t
 
 
 class Stdio:
-    """The claimed descriptors, and what was kept off the wire since."""
+    """The reserved descriptors, and the stray output since then."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self.read_fd = read_fd
@@ -42,11 +42,11 @@ class Stdio:
 
     @property
     def dropped_bytes(self) -> int:
-        """What was caught and could not be shown."""
+        """The bytes of stray output that could not be shown."""
         return self.stderr_file.dropped_bytes
 
     def open(self, *, limits: TransportLimits | None = None) -> PipeTransport:
-        """The transport over the claimed descriptors; it owns them, so there is only one."""
+        """Return the transport over the reserved descriptors; it owns them, so there is only one."""
         from dragoman.transport.contract import DEFAULT_LIMITS
         from dragoman.transport.pipe import PipeTransport
 
@@ -57,7 +57,9 @@ _claim: Stdio | None = None
 
 
 def claim_stdio() -> Stdio:
-    """Take standard input and output for the protocol, once in a process; later calls give the same claim."""
+    """Reserve standard input and output for the protocol, once in a process; later calls return the same
+    object.
+    """
     global _claim
     if _claim is None:
         _occupy_standard_places()

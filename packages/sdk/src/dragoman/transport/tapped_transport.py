@@ -20,11 +20,11 @@ log = logging.getLogger(__name__)
 Direction: TypeAlias = Literal["to_agent", "to_client"]
 
 Tap: TypeAlias = Callable[[Direction, bytes], None]
-"""Sees each block as it passes, and where it is going."""
+"""Called with each block as it passes, and its direction."""
 
 
 class TappedTransport(PassingTransport):
-    """Stands in front of `inner`, whose other end is the agent's unless `peer` says otherwise."""
+    """Wraps `inner`, whose other end is an agent unless `peer` is set."""
 
     def __init__(self, inner: Transport, tap: Tap, *, peer: Literal["agent", "client"] = "agent") -> None:
         super().__init__(inner)

@@ -28,7 +28,7 @@ class TranslatedBlock(Protocol):
 
 
 class TransportInterpreter(Protocol):
-    """`dragoman.dialect.Translator`, seen from here."""
+    """The interface of `dragoman.dialect.Translator` that this package needs."""
 
     def from_peer(self, block: bytes) -> TranslatedBlock: ...
     def from_inside(self, block: bytes) -> TranslatedBlock: ...
@@ -46,21 +46,21 @@ class HoldingInterpreter(Protocol):
 
 @runtime_checkable
 class RemovableInterpreter(Protocol):
-    """An interpreter that may find that no translation is needed."""
+    """An interpreter that may find that no translation is necessary."""
 
     @property
     def is_transparent(self) -> bool: ...
 
 
 HOLD_SECONDS = 2.0
-"""How long a close waits for a peer that must speak before it can be given the rest."""
+"""The seconds that a close waits for a peer that must send before it can receive the rest."""
 
 Host = Callable[[int, Any], None]
-"""Gets what an edge asks of whoever runs it; it gives its answer to `TranslatedTransport.answer`."""
+"""Handles the requests of an edge to its host; the answer goes to `TranslatedTransport.answer`."""
 
 
 class TranslatedTransport(PassingTransport):
-    """Stands in front of `inner`. Without a `host`, nothing may be asked of one."""
+    """Wraps `inner`. Without a `host`, edges can't send requests to one."""
 
     def __init__(
         self, inner: Transport, interpreter: TransportInterpreter, *, host: Host | None = None
@@ -121,7 +121,7 @@ class TranslatedTransport(PassingTransport):
         self.feed()
 
     def answer(self, position: int, message: Any) -> None:
-        """What the host says to what an edge asked. Too late is nobody's fault."""
+        """Pass on the host's answer to a request of an edge. A late answer is ignored."""
         if not self._has_peer_ended:
             self.take(self._interpreter.from_host(position, message))
 
@@ -138,7 +138,7 @@ class TranslatedTransport(PassingTransport):
                 self._host(position, message)
 
     def feed(self) -> None:
-        """Give our side what is held for it, unless it asked for a pause; then the end, if it has come."""
+        """Feed our side the held messages, unless it has paused; then the end, if it has come."""
         while self._blocks and not self._is_paused and self._sink is not None:
             block = b"".join(self._blocks)
             self._blocks.clear()

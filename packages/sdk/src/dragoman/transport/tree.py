@@ -24,11 +24,11 @@ MARK = "DRAGOMAN_TREE"
 """The environment variable that marks a tree. A tree inside a tree appends its mark, and is in both."""
 
 EXEC_SECONDS = 1.0
-"""How long a look waits for a process that is about to become another program."""
+"""The seconds that a look waits for a process that is about to become another program."""
 
 
 class Process(NamedTuple):
-    """One line of the process table. `start` tells a process from a later one with the same number."""
+    """One line of the process table. `start` distinguishes a process from a later one with the same id."""
 
     pid: int
     parent: int
@@ -37,7 +37,7 @@ class Process(NamedTuple):
     start: int
     dead: bool
     state: str = ""
-    """The system's letter for what it does."""
+    """The system's letter for its state."""
 
     @property
     def is_stopped(self) -> bool:
@@ -46,7 +46,7 @@ class Process(NamedTuple):
 
 
 def processes() -> dict[int, Process]:
-    """The process table as far as we can see it."""
+    """Return the process table as far as it is visible to us."""
     if not os.path.exists("/proc/self/stat"):
         return {process.pid: process for process in _listed_by_ps()}
     entries = (look_up(int(name)) for name in os.listdir("/proc") if name.isdigit())
@@ -54,7 +54,7 @@ def processes() -> dict[int, Process]:
 
 
 def look_up(pid: int) -> Process | None:
-    """One process, or None when it is gone."""
+    """Return one process, or None if it is gone."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
         try:
@@ -82,7 +82,7 @@ def _content(path: str) -> bytes:
 
 
 def members(root: int, *, start: int = 0, mark: str = "") -> list[Process]:
-    """The living processes of the tree that `root` began, `root` included, parents before children.
+    """Return the living processes of the tree below `root`, with `root`, parents before children.
 
     The number of a root that was reaped may be in use again. `start` guards against that: nothing older
     than the tree is in it, and an equal number with another start is somebody else.
@@ -158,8 +158,9 @@ def _listed_by_ps() -> Iterator[Process]:
 
 
 def running(processes: Iterable[Process]) -> list[Process]:
-    """Those of a tree that may act now. Beside the stopped, who started a program with `vfork` does not: the
-    system holds it until the child, which is stopped, goes on. No signal but a kill reaches it there.
+    """Return the processes of a tree that can act now. Excluded are stopped processes, and those that wait in
+    `vfork` for a stopped child: the system blocks them until the child continues, and only a kill reaches
+    them.
     """
     processes = list(processes)
     blocked_parents = {process.parent for process in processes if process.is_stopped}
@@ -171,7 +172,7 @@ def running(processes: Iterable[Process]) -> list[Process]:
 
 
 def send(number: signal.Signals, targets: Iterable[Process]) -> None:
-    """Signal each of these processes, if it is still the same process."""
+    """Send a signal to each of these processes, if it is still the same process."""
     for process in targets:
         current = look_up(process.pid)
         if current is None and process.start:
@@ -185,8 +186,8 @@ def send(number: signal.Signals, targets: Iterable[Process]) -> None:
 
 
 def kill_tree(root: int, *, start: int = 0, mark: str = "", seconds: float = 2.0, grace: float = 0.0) -> bool:
-    """End a whole tree: ask, if there is `grace`, then kill as often as it grows. True when nothing is
-    left.
+    """End a whole tree: ask first, if there is `grace`, then kill as long as new processes appear. True when
+    nothing is left.
 
     A tree of which everything stands still is not asked: it would have to run for that, and somebody did not
     want it to.

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
 KEEPALIVE = 20.0
-"""Seconds between pings, and until a peer that answers none is taken for gone."""
+"""The seconds between pings, and until a peer without an answer counts as gone."""
 
 
 def websocket(
     url: str, *, headers: Mapping[str, str] | None = None, limits: TransportLimits = DEFAULT_LIMITS
 ) -> MessageTransport:
-    """A transport that connects when it is used; whoever reads from it hears why it could not."""
+    """Return a transport that connects when it is used; its reader gets the error of a failed connection."""
     return MessageTransport(_ClientStream(url, headers, limits, KEEPALIVE), limits=limits)
 
 
@@ -35,14 +35,16 @@ async def open_websocket(
     limits: TransportLimits = DEFAULT_LIMITS,
     keepalive: float = KEEPALIVE,
 ) -> MessageTransport:
-    """The same, connected. Raises `LinkClosed` with what the server said, if it does not want us."""
+    """Return a connected transport. Raises `LinkClosed` with the server's answer if it refuses."""
     stream = _ClientStream(url, headers, limits, keepalive)
     await stream.ensure_connection()  # before anybody uses it, so that it is closed even if nobody does
     return MessageTransport(stream, limits=limits)
 
 
 def hard_limit(limits: TransportLimits) -> int:
-    """The size at which a message ends its connection; one between the two limits is skipped and reported."""
+    """Return the size at which a message ends its connection; a message between the two limits is skipped and
+    reported.
+    """
     return 2 * limits.frame
 
 

@@ -23,14 +23,15 @@ from websockets.frames import DATA_OPCODES, Frame, Opcode
 from websockets.protocol import OPEN, Event
 
 from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.transport.messages import unreachable
 
 __all__ = ["SMALL", "ConnectionClosedOK", "RunConnection", "open_connection"]
 
 OPENING = 10.0
-"""Seconds until a server that does not answer the handshake is taken for gone."""
+"""The seconds until a server without an answer to the handshake counts as gone."""
 
 SMALL = 64 * 1024
-"""Bytes of a message that is worth waiting for here. Above it nothing is gained."""
+"""The largest size of a message that is worth batching here."""
 
 ENDLESS = 1 << 62
 
@@ -42,7 +43,7 @@ _END_OF_HANDSHAKE = b"\r\n\r\n"
 async def open_connection(
     url: str, *, headers: Mapping[str, str], max_size: int, keepalive: float, by_run: bool
 ) -> ClientConnection:
-    """Connect to a server. Raises `LinkClosed` with what it said, if it does not want us."""
+    """Connect to a server. Raises `LinkClosed` with the server's answer if it refuses."""
     try:
         return await connect(
             url,
@@ -61,15 +62,13 @@ async def open_connection(
         raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
     except InvalidHeader as error:  # its text holds the value, which may be a token
         raise LinkClosed(f"{url} cannot be reached: invalid {error.name} header") from None
-    except ConnectionRefusedError:
-        raise LinkClosed(f"{url} cannot be reached: nothing listens there") from None
     except (OSError, TimeoutError, WebSocketException) as error:
-        raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
+        raise unreachable(url, error) from None
 
 
 class RunConnection(ClientConnection):
-    """For `connect(create_connection=…)`. `recv` gives bytes for several messages, each with a newline, and a
-    text for a single one. A peer's binary message is a blank one.
+    """For `connect(create_connection=…)`. `recv` returns bytes for several messages, each with a newline, and
+    a text for a single one. A peer's binary message counts as blank.
     """
 
     _ours = False  # whether we stand at the beginning of a frame, and look

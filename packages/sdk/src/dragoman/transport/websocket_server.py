@@ -22,19 +22,19 @@ Send = Callable[[Any], Awaitable[None]]
 CONNECTION_ID = "acp-connection-id"
 
 PATIENCE = 60.0
-"""Seconds in which a peer must take something of what is sent to it."""
+"""The seconds in which a peer must read some of its messages."""
 
 AT_ONCE = 256
 AT_ONCE_BYTES = 256 * 1024
-"""Messages in one event, and about how many bytes; then the connection is asked whether it has room. What it
-has taken is held twice, as messages and as frames.
+"""The most messages in one event, and their approximate bytes; then the connection is asked whether it has
+room. Accepted messages are in memory twice, as messages and as frames.
 """
 
 JOINED_BYTES = 64 * 1024
-"""Messages are joined until they are so long."""
+"""The length up to which messages are joined."""
 
 ORDERLY = frozenset({1000, 1001, 1005})
-"""Close codes that tell of no mishap: done, going away, and none given."""
+"""Close codes without an error: done, going away, and none given."""
 
 
 class AsgiWebSocket:
@@ -51,8 +51,8 @@ class AsgiWebSocket:
         now: Callable[[Sequence[bytes]], bool] | None = None,
         has_lines: bool = False,
     ) -> None:
-        """`batched_send`: the server takes many messages in one event. `now`: and at once, if it has room.
-        `has_lines`: the client takes several messages in one text, a line each.
+        """`batched_send`: the server accepts many messages in one event. `now`: and sends at once, if there
+        is room. `has_lines`: the client accepts several messages in one text, one per line.
         """
         self.farewell = (1000, "")
         """Code and reason of the close, if it is ours."""
@@ -69,7 +69,7 @@ class AsgiWebSocket:
 
     @property
     def first(self) -> bytes:
-        """The first message, after `begin`."""
+        """Return the first message, after `begin`."""
         return self._first or b""
 
     async def accept(self, *, connection_id: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
@@ -78,7 +78,9 @@ class AsgiWebSocket:
         await self._send({"type": "websocket.accept", "headers": [id_header, *headers]})
 
     async def begin(self, *, within: float) -> bool:
-        """Whether a first message has come in time, kept for `receive`. Else the connection is closed."""
+        """Return whether a first message has arrived in time; it is kept for `receive`. Otherwise the
+        connection is closed.
+        """
         try:
             async with asyncio.timeout(within) as self._beginning:
                 self._first = await self.receive()
@@ -94,7 +96,7 @@ class AsgiWebSocket:
         return self._first is not None
 
     def end_beginning(self) -> None:
-        """Wait no longer for the first message, if that is what it does."""
+        """Stop waiting for the first message, if it waits."""
         if self._beginning is not None and not self._beginning.expired():
             self._beginning.reschedule(0.0)
 
@@ -122,7 +124,7 @@ class AsgiWebSocket:
                 raise LinkClosed(self.farewell[1]) from None
 
     def send_now(self, messages: list[bytes]) -> bool:
-        """Send a few messages without a wait, if that can be; says whether they are sent."""
+        """Send a few messages without waiting, if possible; return whether they were sent."""
         if self._now is None or self._over or len(messages) > AT_ONCE:
             return False
         try:

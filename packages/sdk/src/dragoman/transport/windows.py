@@ -22,11 +22,13 @@ from dragoman.errors import SpawnFailed
 BATCH_FILES = (".cmd", ".bat")
 
 UNQUOTABLE = '"%\r\n\0'
-"""What `cmd.exe` interprets even between quotes: an argument with one of these could become a command."""
+"""Characters that `cmd.exe` interprets even between quotes: an argument with one of these could become a
+command.
+"""
 
 
 def command_line(command: Sequence[str], *, env: Mapping[str, str] | None = None) -> str:
-    """The command line that starts `command`; its program is looked up on the PATH of `env`."""
+    """Return the command line that starts `command`; its program is looked up on the PATH of `env`."""
     path = None if env is None else next((env[name] for name in env if name.upper() == "PATH"), None)
     program = shutil.which(command[0], path=path) or command[0]
     if not program.lower().endswith(BATCH_FILES):
@@ -155,7 +157,7 @@ if sys.platform == "win32":
                 self._handle = None
 
     class WindowsTree(OwnedTree):
-        """A tree that is whatever its job holds."""
+        """A tree with all processes of its job."""
 
         def __init__(self, program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> None:
             self._job = JobObject()

@@ -40,14 +40,14 @@ class FrameWriter(Protocol):
 
 
 def open_writer(fd: int, *, limits: TransportLimits, on_broken: OnBroken) -> FrameWriter:
-    """Write to `fd` in the way that suits it; the writer owns it from now on."""
+    """Return a suitable writer for `fd`; the writer owns it from now on."""
     if os.name == "nt":
         return ThreadWriter(fd, limits=limits, on_broken=on_broken)
     return LoopWriter(FileOutlet(fd), limits=limits, on_broken=on_broken)
 
 
 class LoopWriter:
-    """Writes through, and flushes the rest when the event loop says so."""
+    """Writes directly, and flushes the rest when the event loop reports room."""
 
     __slots__ = (
         "_close_reason",
@@ -159,7 +159,7 @@ class LoopWriter:
 
 
 class ThreadWriter:
-    """Writes in a daemon thread, for handles that only know how to block."""
+    """Writes in a daemon thread, for handles that can only block."""
 
     def __init__(self, fd: int, *, limits: TransportLimits, on_broken: OnBroken) -> None:
         self._fd = fd

@@ -1,4 +1,4 @@
-"""Decodes frames into envelopes. Any bytes become envelopes, and nothing raises.
+"""Decodes frames into envelopes. Any bytes become envelopes, and no input raises an error.
 
 A block of well-formed frames is decoded by one call into C. Only when that fails, or when the block is not
 plainly one object a line, are its lines looked at one by one, and then only the bad line is malformed. Either
@@ -98,7 +98,7 @@ def decode(frame: bytes) -> Envelope:
 
 
 def decode_block(block: bytes) -> list[Envelope]:
-    """All frames of a block, in order. Blank lines are nothing."""
+    """Decode all frames of a block, in order. Blank lines are ignored."""
     lines = count_objects(block)
     if lines and is_utf8(block):
         try:
@@ -112,7 +112,7 @@ def decode_block(block: bytes) -> list[Envelope]:
 
 
 def count_objects(block: bytes) -> int:
-    """How many lines the block has, if each of them can only be one object; 0 if that is not plain.
+    """Return the number of lines in the block if each can only be one object; 0 if that is not obvious.
 
     `}` newline `{` cannot stand inside a JSON value, so when every inner newline does, frames and lines
     coincide. Without this check two objects on one line, or one object on two, would pass for whoever decodes
@@ -128,7 +128,7 @@ def count_objects(block: bytes) -> int:
 
 
 def count_lines(block: bytes) -> int:
-    """How many newlines there are."""
+    """Return the number of newlines."""
     return len(block) - len(block.replace(b"\n", b""))  # `count` takes four times as long
 
 
@@ -236,7 +236,7 @@ def _look_again(frame: bytes) -> Envelope:
 
 
 def without_half_pairs(text: bytes) -> bytes:
-    """The text with U+FFFD in place of each escape that is half of a surrogate pair, as `decode` reads it."""
+    """Return the text with U+FFFD in place of each lone surrogate escape, as `decode` reads it."""
     if b"\\u" not in text or not re.search(_SURROGATE, text):
         return text
     return re.sub(_ESCAPE, lambda escape: rb"\ufffd" if escape[1] else escape[0], text)
@@ -273,7 +273,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def read_value(text: bytes) -> Json:
-    """The value of a JSON text; None if it is not JSON."""
+    """Return the value of a JSON text; None if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except UNREADABLE_TEXT:

@@ -79,7 +79,7 @@ def error_object(code: int, message: str = "", data: Any = None) -> ErrorObject:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """Encode any envelope as a frame. A malformed one is passed on as it came, but never as two frames."""
+    """Encode any envelope as a frame. A malformed one is passed on unchanged, but never as two frames."""
     match envelope:
         case Request(request_id, method, params):
             return request(request_id, method, None if params is None else one_line(bytes(params)))
@@ -94,5 +94,5 @@ def encode(envelope: Envelope) -> bytes:
 
 
 def one_line(text: bytes) -> bytes:
-    """Line ends outside strings are white space; inside strings JSON does not allow them."""
+    """Replace line ends by white space: JSON does not allow them inside strings."""
     return text.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in text or b"\r" in text else text

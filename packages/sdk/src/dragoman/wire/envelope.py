@@ -12,20 +12,20 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 Id: TypeAlias = int | str | None
-"""Ids are echoed with their type and value: `1` is not `"1"`, and `null` is a legal id in version 1."""
+"""Ids keep their type and value in the answer: `1` is not `"1"`, and `null` is a legal id in version 1."""
 
 Json: TypeAlias = Any
-"""A decoded JSON value as a peer sent it: it may be anything, so look before use."""
+"""A decoded JSON value from a peer: it may have any type, so check it before use."""
 JsonObject: TypeAlias = dict[str, Any]
 
 
 def as_object(value: object) -> JsonObject:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object; otherwise an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def id_key(value: Any) -> Hashable:
-    """What to look an id up by: 1, "1" and true are different, and what can be no id is only itself."""
+    """Return a key for an id: 1, "1" and true are different, and an invalid id only equals itself."""
     return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)
 
 
@@ -52,7 +52,7 @@ class Response(Struct, frozen=True, gc=False):
 
 
 class ErrorObject(Struct, frozen=True, gc=False):
-    """An error of the other side, as it was sent."""
+    """An error of the other side, as received."""
 
     code: int
     message: str
@@ -60,8 +60,8 @@ class ErrorObject(Struct, frozen=True, gc=False):
 
 
 class Failure(Struct, frozen=True, gc=False):
-    """The answer to one of our calls, which is an error. `id` is null when the peer could not tell which
-    call.
+    """An error as the answer to one of our calls. `id` is null if the peer could not read
+    the id of the call.
     """
 
     id: Id
@@ -69,7 +69,7 @@ class Failure(Struct, frozen=True, gc=False):
 
 
 class MalformedFrame(Struct, frozen=True, gc=False):
-    """A frame that is none of the above.
+    """A frame that is not a valid message.
 
     `code` is the error that its sender should get, or None when it looks like an answer: an answer is never
     answered.
@@ -79,7 +79,7 @@ class MalformedFrame(Struct, frozen=True, gc=False):
     code: int | None
     why: str
     id: Id = None
-    """What its sender should get that error under: the id of a request that says another version, or null."""
+    """The id for the error answer: the id of a request with another version, or null."""
 
 
 Envelope: TypeAlias = Request | Notification | Response | Failure | MalformedFrame

@@ -16,20 +16,22 @@ from __future__ import annotations
 MEBIBYTE = 1024 * 1024
 
 DEFAULT_LIMIT = 104 * MEBIBYTE
-"""Enough for a hundred megabytes of text; an endless line still cannot take a machine down."""
+"""The default limit of a line: enough for a hundred megabytes of text, while an endless line can't fill the
+memory.
+"""
 
 LARGE = MEBIBYTE
-"""Bytes of a message for which memory is looked for before anything is made of it."""
+"""The bytes of a message from which on memory is checked before it is processed."""
 
 ROOM = 8
-"""How many times the size of a message it takes to read, store and answer it."""
+"""The memory to read, store and answer a message, in multiples of its size."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def has_room(size: int) -> bool:
-    """Whether there is memory for what becomes of a message of this size. msgspec's encoder ends the process
-    if a large buffer cannot grow, so nobody may find that out by trying.
+    """Whether there is enough memory to process a message of this size. msgspec's encoder ends the process if
+    a large buffer can't grow, so the memory is checked first.
     """
     if size < LARGE:
         return True
@@ -41,7 +43,7 @@ def has_room(size: int) -> bool:
 
 
 class LineFramer:
-    """`feed` chunks in, take blocks of whole lines out."""
+    """Cuts chunks into blocks of whole lines."""
 
     __slots__ = ("_at_start", "_dropped_bytes", "_partial_line", "_skipped_sizes", "limit")
 
@@ -53,7 +55,7 @@ class LineFramer:
         self._at_start = True
 
     def feed(self, chunk: bytes) -> bytes:
-        """Return the whole lines that `chunk` completes, last newline included, or nothing."""
+        """Return the whole lines that `chunk` completes, with the last newline, or nothing."""
         if self._at_start:
             chunk = self._without_mark(chunk)
             if self._at_start:
@@ -78,7 +80,7 @@ class LineFramer:
         return block if len(block) <= self.limit else self._without_oversized(block)
 
     def finish(self) -> bytes:
-        """The stream has ended: return a last line that has no newline, if there is one."""
+        """Return the last line, if it has no newline, at the end of the stream."""
         self._gather(b"")  # the first bytes of a mark that never came are a line like any other
         if self._dropped_bytes:
             self._skipped_sizes.append(self._dropped_bytes)
@@ -88,7 +90,7 @@ class LineFramer:
         return rest
 
     def take_skipped(self) -> list[int]:
-        """The sizes of the oversized lines that have been dropped since the last call."""
+        """Return the sizes of the oversized lines that were dropped since the last call."""
         sizes, self._skipped_sizes = self._skipped_sizes, []
         return sizes
 

@@ -23,15 +23,17 @@ from dragoman.wire.envelope import Id
 
 
 class Glance(Struct, gc=False):
-    """What is known of a frame: a request has both, a notification only a method, an answer only an id."""
+    """The method and id of a frame: a request has both, a notification only a method, an
+    answer only an id.
+    """
 
     method: str | UnsetType = UNSET
     id: Id | UnsetType = UNSET
 
 
 UNREADABLE = Glance()
-"""No method, no id: not JSON, no object, or an object with members of the wrong types. An answer without an
-id, which some peers send, looks the same.
+"""No method and no id: not JSON, not an object, or an object with members of the wrong types. An answer
+without an id, which some peers send, looks the same.
 """
 
 _glances = json_decoder(Glance)
@@ -40,14 +42,14 @@ _NOTE = b'{"jsonrpc":"2.0","method":"'
 
 
 def lines_of(block: bytes) -> list[bytes]:
-    """The frames of a block, each with its newline if it has one. Blank lines are nothing."""
+    """Return the frames of a block, each with its newline if it has one. Blank lines are ignored."""
     lines = [line + b"\n" for line in block.split(b"\n")]
     lines[-1] = lines[-1][:-1]  # what follows the last newline; nearly always nothing
     return [line for line in lines if line and not line.isspace()]
 
 
 def glance(frame: bytes) -> Glance:
-    """One frame."""
+    """Read one frame."""
     try:
         return _glances.decode(frame)
     except UNREADABLE_TEXT:
@@ -55,7 +57,7 @@ def glance(frame: bytes) -> Glance:
 
 
 def glance_block(block: bytes) -> list[Glance]:
-    """All frames of a block: as many glances as `lines_of` gives lines, in the same order."""
+    """Read all frames of a block: as many glances as `lines_of` returns lines, in the same order."""
     run = _glance_run(block)
     if run:
         return run
@@ -84,7 +86,7 @@ def _glance_run(block: bytes) -> list[Glance]:
 
 
 def count_notifications(block: bytes) -> int:
-    """How many frames a run of notifications of one method has; 0 for anything else.
+    """Return the number of frames in a run of notifications of one method; 0 for anything else.
 
     Every frame begins with the same method and ends as one does whose last member is an object, and nowhere
     in the block stands the name of an id, not even deep in the params. What else is in a frame is not looked
@@ -105,7 +107,9 @@ P = TypeVar("P")
 
 
 class Outline(Struct, Generic[P], gc=False):
-    """A request has a method and an id, a notification only a method, an answer only an id."""
+    """The method and id of a frame: a request has both, a notification only a method, an
+    answer only an id.
+    """
 
     id: Id | UnsetType = UNSET
     method: str | UnsetType = UNSET

@@ -38,7 +38,7 @@ _read_answers = json_decoder(PlainAnswer).decode_lines
 
 
 def plain_answers(block: bytes) -> list[PlainAnswer]:
-    """All frames of a block of nothing but plain answers; an empty list for any other block."""
+    """Return all frames of a block with only plain answers; an empty list for any other block."""
     if not block.startswith(_HEAD) or block.find(b'"result":', 0, _LOOK) < 0:
         return []
     lines = count_objects(block)
@@ -52,7 +52,7 @@ def plain_answers(block: bytes) -> list[PlainAnswer]:
 
 
 class PlainRequest(Struct, forbid_unknown_fields=True, gc=False):
-    """A request as nearly everybody writes it."""
+    """A request in the most frequent form."""
 
     jsonrpc: Literal["2.0"]
     id: int
@@ -66,7 +66,7 @@ _read_requests = json_decoder(PlainRequest).decode_lines
 
 
 def plain_requests(block: bytes) -> list[PlainRequest]:
-    """All frames of a block of nothing but plain requests; an empty list for any other block."""
+    """Return all frames of a block with only plain requests; an empty list for any other block."""
     if not block.startswith(_HEAD) or block.find(b'"method":', 0, _LOOK) < 0:
         return []
     lines = count_objects(block)
@@ -87,7 +87,7 @@ def _says_each_once(block: bytes, lines: int) -> bool:
 
 
 class PlainNotification(Struct, Generic[M, P], forbid_unknown_fields=True, gc=False):
-    """A notification as nearly everybody writes it. An `id` in it, or anything else, makes it something else.
+    """A notification in the most frequent form, without an `id` or other members.
 
     The parser checks that all of it is JSON, also what `P` skips; that the text is UTF-8 it checks only where
     `P` builds a string.

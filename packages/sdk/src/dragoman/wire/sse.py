@@ -10,10 +10,10 @@ import re
 from typing import NamedTuple
 
 KEEPALIVE = b":\n\n"
-"""A comment: something passes, so that nobody in between takes the connection for dead."""
+"""A comment, sent so that no proxy takes the connection for dead."""
 
 MARK = b"\xef\xbb\xbf"
-"""A byte order mark, which may stand before the first line and means nothing."""
+"""A byte order mark, which may come before the first line and has no meaning."""
 
 
 # What stands between the data of an event and the data of the next, as nearly all servers write it.
@@ -30,13 +30,13 @@ class SseEvent(NamedTuple):
 
 
 def encode_event(data: bytes) -> bytes:
-    """An event without an id. `data` is one line; a frame never has a raw newline in it."""
+    """Encode an event without an id. `data` is one line; a frame never has a raw newline in it."""
     return b"data: %b\n\n" % data
 
 
 class EventReader:
-    """Cuts a stream of bytes into events. `size` is how many bytes of an event are not complete yet, and
-    `last_id` the id of the last event that is complete.
+    """Cuts a stream of bytes into events. `size` is the number of bytes of the incomplete event, and
+    `last_id` the id of the last complete event.
     """
 
     def __init__(self) -> None:
@@ -53,8 +53,8 @@ class EventReader:
         return len(self._rest) + self._data_size
 
     def feed_lines(self, chunk: bytes) -> bytes:
-        """What `feed` does, but only the data of the events, each as a line: a newline inside becomes a
-        blank, and data that is blank is left out. Many events of a chunk are read by one call into C.
+        """Do the same as `feed`, but return only the data of the events, one per line: a newline inside
+        becomes a blank, and blank data is left out. Many events of a chunk are read by one call into C.
         """
         if self._half or not self._began or b"\r" in chunk:
             return self._lines(chunk)

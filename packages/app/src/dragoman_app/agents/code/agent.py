@@ -1,4 +1,5 @@
-"""The agent `code`, declared. Nothing here imports the model layer: `initialize` is answered without it.
+"""Declares the agent `code`. Importing this module does not load the model layer: `initialize` is answered
+without it.
 
 When a session is opened the model layer is imported in a thread, so that the first prompt does not wait for
 it, and a server of one's own is asked which models it has.
@@ -34,7 +35,7 @@ MODEL = "model"
 
 
 def code_agent(config: CoderConfig) -> Agent:
-    """A new coding agent."""
+    """Return a new coding agent."""
     agent = Agent(
         "dragoman-code",
         version=VERSION,

@@ -1,4 +1,4 @@
-"""Anthropic's models. Importing this takes a second, for the client; `models` does it in a thread."""
+"""Anthropic's models. The import takes a second because of the client; `models` does it in a thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dragoman_app.agents.code.config import NO_KEY, ModelEndpoint
 
 
 def make_model(endpoint: ModelEndpoint) -> AnthropicModel:
-    """The model of an endpoint whose `api` is `anthropic`."""
+    """Return the model of an endpoint whose `api` is `anthropic`."""
     address = _without_version(endpoint.base_url)
     provider = AnthropicProvider(api_key=endpoint.key or NO_KEY, base_url=address)
     return AnthropicModel(endpoint.model, provider=provider)

@@ -1,5 +1,5 @@
-"""Makes a conversation short when the model's context is nearly full: the model summarises it, and the
-summary takes the place of all that was.
+"""Shortens a conversation when the model's context is nearly full: the model summarises it, and the summary
+replaces all earlier messages.
 
 The user is told before and after. What the user asked for in this turn stays word for word. The client's view
 of the conversation is not touched: only the model forgets.
@@ -35,11 +35,11 @@ SYSTEM = (
 CAPABILITY = "session.compaction"
 
 CHARACTERS_OF_TOKEN = 3
-"""A token has about four characters; fewer to be sure that the summary's request fits."""
+"""A token has about four characters. A smaller number makes sure that the summary's request fits."""
 
 
 class Compaction:
-    """Watches one turn."""
+    """Watches the context size during one turn."""
 
     def __init__(self, turn: KitTurn[CoderConversation], model: ModelClient) -> None:
         self._turn = turn
@@ -54,7 +54,7 @@ class Compaction:
         return len(messages) > 1 and used > self._model.config.compact_at * self._model.context_size
 
     async def run(self, prompt: UserPromptPart | None) -> None:
-        """Summarise all but this prompt. Raises the model's error if it cannot."""
+        """Summarise everything before this prompt. Raises the model's error if that fails."""
         history = self._turn.session.conversation.history
         report = CompactionReport(self._turn)
         await report.begin()
@@ -91,7 +91,7 @@ class Compaction:
 
 
 class CompactionReport:
-    """Tells the client of one compaction: in the protocol's way if it knows it, else in words."""
+    """Reports a compaction to the client: as an update if the client knows it, otherwise as text."""
 
     def __init__(self, turn: KitTurn[CoderConversation]) -> None:
         self._turn = turn

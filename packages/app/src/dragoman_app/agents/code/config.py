@@ -1,4 +1,4 @@
-"""Which model the coder works with, and how it is reached: from the command line, the environment and a file.
+"""Which model the coder uses, and how to reach it: from the command line, the environment and a file.
 
 Whatever is said more closely wins: the command line over the environment over the file. A key that belongs
 to one vendor (`OPENAI_API_KEY`) is sent to that vendor only, never to a server that somebody else named.
@@ -19,7 +19,9 @@ from msgspec import Struct, field
 from dragoman.decoders import convert
 
 Api = Literal["openai", "responses", "anthropic"]
-"""The wire format: OpenAI's chat completions, which most servers speak, its newer one, or Anthropic's."""
+"""The wire format: OpenAI's chat completions, which most servers support, OpenAI's newer format, or
+Anthropic's.
+"""
 
 KEYS: dict[Api, str] = {
     "openai": "OPENAI_API_KEY",
@@ -40,15 +42,15 @@ ENVIRONMENT = {
     "DRAGOMAN_KEY_FILE": "key_file",
     "DRAGOMAN_SYSTEM": "system",
 }
-"""The variables that stand for a setting of the file."""
+"""The environment variables for settings of the file."""
 
 
 class BadConfig(Exception):
-    """The configuration makes no sense; the text says where."""
+    """The configuration is invalid; the text names the place."""
 
 
 class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a million tokens cost, for models that no price list knows."""
+    """The price of a million tokens, for models that are in no price list."""
 
     input: float
     output: float
@@ -56,63 +58,65 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CoderConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that can be set. The names are those of the file."""
+    """All settings. The names are those in the file."""
 
     model: str | None = None
-    """Its name, with `openai:` or `anthropic:` before it where the name alone does not say whose it is."""
+    """The name of the model, with `openai:` or `anthropic:` before it if the name alone does not show the
+    vendor.
+    """
     models: list[str] = field(default_factory=list)
-    """What is offered besides, in the option `model` of every session."""
+    """Further models for the option `model` of every session."""
     api: Api | None = None
     """The wire format of the server, if the model's name does not say it."""
     base_url: str | None = None
     key_env: str | None = None
-    """The variable that holds the key, if it is none of the usual ones."""
+    """The variable with the key, if it has an unusual name."""
     key_file: str | None = None
     system: str | None = None
     """A file that replaces the system prompt."""
     max_tokens: int | None = None
-    """Tokens of one answer; None leaves it to the model."""
+    """The most tokens of one answer; None leaves it to the model."""
     max_turn_requests: int = 100
-    """Requests to the model in one turn. A loop that has not ended by then is stuck."""
+    """The most requests to the model in one turn. A turn that needs more is stuck in a loop."""
     context_size: int | None = None
-    """Tokens that the model takes; None for what is known of it."""
+    """The model's context in tokens; None uses the known size."""
     compact_at: float = 0.8
     """The share of the context above which the conversation is compacted."""
     retries: int = 4
-    """How often a request is repeated after a failure that may pass."""
+    """How often a request is repeated after a temporary failure."""
     retry_seconds: float = 1.0
     """The first wait before a repetition; each further one is twice as long."""
     patience: float = 60.0
-    """The longest wait that a server may ask for before the turn is given up."""
+    """The longest wait that a server may request before the turn is given up."""
     price: Price | None = None
     sessions: str | None = None
-    """The journal of the sessions, if not in the usual place."""
+    """The journal of the sessions, if it is not in the usual place."""
     config_dir: str | None = None
-    """Where the file lies, for the relative paths in it."""
+    """The folder of the file, for its relative paths."""
 
     @property
     def offered_models(self) -> list[str]:
-        """The models of the option, the usual one first."""
+        """The models of the option, the default model first."""
         default = [] if self.model is None else [self.model]
         return list(dict.fromkeys([*default, *self.models]))
 
     def path(self, name: str) -> Path:
-        """A path of the file: `~` is the home folder, a relative one starts at the file's folder."""
+        """Resolve a path of the file: `~` is the home folder, a relative path starts at the file's folder."""
         path = Path(name).expanduser()
         return path if path.is_absolute() or self.config_dir is None else Path(self.config_dir) / path
 
 
 NO_KEY = "none"
-"""Sent to servers that want no key: the vendors' clients insist on sending one."""
+"""The placeholder for servers without keys: the vendors' clients always send a key."""
 
 
 class ModelEndpoint(Struct, frozen=True, kw_only=True):
-    """One model, and how it is reached."""
+    """A model, and how to reach it."""
 
     api: Api
     model: str
     base_url: str | None
-    """None is the vendor's own."""
+    """None is the vendor's own address."""
     key: str | None
 
     def __repr__(self) -> str:  # the key must not slip into a log
@@ -120,7 +124,7 @@ class ModelEndpoint(Struct, frozen=True, kw_only=True):
 
 
 def config_path(environ: Mapping[str, str]) -> Path:
-    """`dragoman/code.toml` in the folder for configuration."""
+    """`dragoman/code.toml` in the configuration folder."""
     if os.name == "nt":
         folder = Path(environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
     else:
@@ -135,7 +139,7 @@ def load_config(
     file: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> CoderConfig:
-    """The configuration; `options` is what the command line says. Raises `BadConfig`."""
+    """Load the configuration; `options` are from the command line. Raises `BadConfig`."""
     path = config_path(environ) if file is None else Path(file)
     fields: dict[str, Any] = _read(path, must_exist=file is not None)
     if fields:
@@ -174,7 +178,7 @@ def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
 
 
 def split_model(name: str, api: Api | None) -> tuple[Api, str]:
-    """Whose wire format a model speaks, and its bare name."""
+    """Split a model's name into the wire format and the bare name."""
     vendor, colon, rest = name.partition(":")
     if colon and vendor == "anthropic":
         return "anthropic", rest
@@ -184,7 +188,7 @@ def split_model(name: str, api: Api | None) -> tuple[Api, str]:
 
 
 def endpoint(config: CoderConfig, model: str, environ: Mapping[str, str] = os.environ) -> ModelEndpoint:
-    """How this model is reached. Raises `BadConfig` if the key's file cannot be read."""
+    """Return the endpoint of this model. Raises `BadConfig` if the key's file can't be read."""
     api, name = split_model(model, config.api)
     base_url = config.base_url or environ.get(ADDRESSES[api]) or None
     return ModelEndpoint(api=api, model=name, base_url=base_url, key=_key(config, api, environ))

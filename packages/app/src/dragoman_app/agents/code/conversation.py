@@ -1,4 +1,4 @@
-"""What the coder keeps of an open session: the model, its history, what was allowed, what was attached."""
+"""The coder's data about an open session: the model, its history, permissions, attachments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CoderConversation:
-    """Made when a session is opened, which reads nothing yet."""
+    """The data of one session. Opening the session does not read any of it yet."""
 
     def __init__(self, session: KitSession[CoderConversation]) -> None:
         self._session = session
@@ -39,7 +39,7 @@ class CoderConversation:
 
     @property
     def model(self) -> SessionModel:
-        """Whom the session talks to. Needs the model layer too."""
+        """The model of the session. Needs the model layer too."""
         if self._model is None:
             from dragoman_app.agents.code.models import SessionModel
 
@@ -47,7 +47,7 @@ class CoderConversation:
         return self._model
 
     def attach(self, blocks: Sequence[v1.ContentBlock]) -> None:
-        """Keep what came with a prompt, for the tool `fetch`."""
+        """Keep the attachments of a prompt for the tool `fetch`."""
         for block in blocks:
             if isinstance(block, v1.EmbeddedResource) and isinstance(block.resource, v1.TextResourceContents):
                 self.attachments[block.resource.uri] = block.resource.text

@@ -1,4 +1,4 @@
-"""The cost of a response: tokens as the server counts them, and money where the price is known."""
+"""The cost of a response: tokens as the server counts them, and money if the price is known."""
 
 from __future__ import annotations
 

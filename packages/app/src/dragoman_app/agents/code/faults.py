@@ -1,4 +1,4 @@
-"""What went wrong between us and a model, in words for a person: whose fault it is, and what helps.
+"""Explains failed requests to a model: who caused the failure, and how to fix it.
 
 Every error of pydantic-ai becomes one `ModelFault`, which says whether trying again may help. The text of a
 vendor is passed on, because it is often the only hint, but cut short and with the key taken out.
@@ -20,7 +20,7 @@ from dragoman_app.agents.code.login import auth_required
 
 INTERNAL_ERROR = -32603
 SAID = 400
-"""Characters of a vendor's own words that are passed on."""
+"""The most characters of a vendor's message to pass on."""
 
 Kind = Literal[
     "auth",
@@ -37,13 +37,13 @@ Kind = Literal[
 ]
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation"})
-"""The codes with which servers say that they do not want to hear a prompt."""
+"""The codes for a prompt that the server refuses."""
 
 AGAIN = frozenset({408, 409, 425})
-"""Statuses that blame the request and mean the moment: timeout, conflict, too early."""
+"""Client error statuses that are worth a retry: timeout, conflict, too early."""
 
 PASSING: frozenset[Kind] = frozenset({"busy", "network", "server", "broken", "nonsense"})
-"""What may be over in a moment."""
+"""Statuses of failures that may be temporary."""
 
 
 class ModelFault(NamedTuple):
@@ -52,14 +52,14 @@ class ModelFault(NamedTuple):
     kind: Kind
     words: str
     wait: float | None = None
-    """Seconds that the server asks us to wait."""
+    """The seconds that the server asks us to wait."""
 
     @property
     def may_pass(self) -> bool:
         return self.kind in PASSING
 
     def answer(self, *, now: datetime | None = None) -> ErrorAnswer:
-        """The error that the client gets."""
+        """The error for the client."""
         if self.kind == "auth":
             return auth_required(self.words)
         data: dict[str, Any] = {"kind": self.kind}
@@ -72,7 +72,7 @@ class ModelFault(NamedTuple):
 
 
 def read_fault(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
-    """What an error of the model layer means."""
+    """Return the meaning of an error of the model layer."""
     where = endpoint.base_url or f"the {_VENDORS[endpoint.api]} API"
     server_words = _server_words(error, endpoint)
     wait = _wait(error)
@@ -143,10 +143,10 @@ def _message(body: object) -> str:
 
 
 EPOCH = 1_000_000_000
-"""A larger number of seconds is not a duration but a point in time: it would be over in thirty years."""
+"""A larger number of seconds is a point in time, not a duration: as a duration it would be thirty years."""
 
 LONGEST = 366 * 24 * 3600.0
-"""No quota lasts longer; a server that says so is not worth repeating."""
+"""The longest believable quota period; after a longer one, a retry is not worth it."""
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -167,8 +167,8 @@ def _wait(error: Exception) -> float | None:
 
 
 def seconds_until(text: str, *, now: datetime | None = None) -> float | None:
-    """`1m30s`, `20ms`, `12`, or a point in time (ISO 8601, or seconds or milliseconds since 1970), in seconds
-    from now. What is none of these, or is years away, is nothing.
+    """Parse `1m30s`, `20ms`, `12`, or a point in time (ISO 8601, or seconds or milliseconds since 1970) into
+    seconds from now. Other texts, and times that are years away, give None.
     """
     now = now or datetime.now(UTC)
     parts = _PART.findall(text)

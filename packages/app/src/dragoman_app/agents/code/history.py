@@ -1,5 +1,4 @@
-"""What the model knows of a conversation: its messages, kept with the session, so that a load brings them
-back.
+"""The model's messages of a conversation, stored with the session so that loading restores them.
 
 Each message is remembered as it is made, so a process that dies loses nothing that was complete. What is
 stored is pydantic-ai's own form; it is read when the first prompt comes, because that takes the library. A
@@ -45,20 +44,22 @@ class ModelHistory:
         self._session.remember({"message": _plain([message])[0]})
 
     def cut(self, length: int) -> None:
-        """Take back what came after the first so many messages."""
+        """Remove all messages after the first `count`."""
         if length < len(self.messages):
             del self.messages[length:]
             self._session.remember({"cut": length})
 
     def replace(self, messages: Sequence[ModelMessage]) -> None:
-        """Go on with these instead of all that was."""
+        """Continue with these messages instead of all earlier ones."""
         self.messages = list(messages)
         self._session.forget()
         for message in _plain(self.messages):
             self._session.remember({"message": message})
 
     def break_off(self, text: str) -> None:
-        """The turn ended in the middle: keep what the model had said, and answer what it had called."""
+        """Handle a turn that ended in the middle: keep the model's output, and add a result for each open
+        call.
+        """
         last = self.messages[-1] if self.messages else None
         if text and isinstance(last, ModelRequest):
             self.add(ModelResponse(parts=[TextPart(content=text)]))
@@ -71,14 +72,14 @@ class ModelHistory:
 
 
 def interrupted_result(call: ToolCallPart) -> ToolReturnPart:
-    """The result of a call that has none."""
+    """Return the result of a call that was interrupted."""
     return ToolReturnPart(
         tool_name=call.tool_name, content=CUT_SHORT, tool_call_id=call.tool_call_id, outcome="interrupted"
     )
 
 
 def as_text(messages: Sequence[ModelMessage]) -> str:
-    """The conversation as plain text, as a model reads it when it summarises."""
+    """Return the conversation as plain text, for the model's summary."""
     return "\n\n".join(line for message in messages for line in _lines(message))
 
 

@@ -1,4 +1,4 @@
-"""The coder's login: which variables to set before it can work.
+"""The coder's login: which variables to set before its first use.
 
 Nothing is sent anywhere to find that out. A server that somebody named by its address may do without a key,
 as local ones do; the vendors' own never do.
@@ -39,7 +39,9 @@ _METHODS = {
 
 
 def auth_methods() -> list[AuthMethod]:
-    """One for each way to a model. Version 1 has no kind for variables: words name them, and `_meta`."""
+    """Return one login method for each way to a model. Version 1 has no kind for variables: the text and
+    `_meta` name them.
+    """
     return [
         AuthMethodAgent(
             id=method,
@@ -52,7 +54,7 @@ def auth_methods() -> list[AuthMethod]:
 
 
 def auth_required(why: str) -> ErrorAnswer:
-    """The protocol's error, with the ways out named."""
+    """Return the protocol's login error, which names the possible logins."""
     ways = [
         {"id": method, "name": name, "description": words} for method, (name, words, _) in _METHODS.items()
     ]
@@ -60,7 +62,9 @@ def auth_required(why: str) -> ErrorAnswer:
 
 
 def reach(config: CoderConfig, model: str | None, environ: Mapping[str, str] = os.environ) -> ModelEndpoint:
-    """How the model is reached; raises the protocol's login error, saying exactly what is missing."""
+    """Return how to reach the model; raises the protocol's login error, which says exactly
+    what is missing.
+    """
     if model is None:
         raise auth_required(
             "no model is configured. Set DRAGOMAN_MODEL, for example to openai:gpt-6.1-sol or "
@@ -79,7 +83,7 @@ def reach(config: CoderConfig, model: str | None, environ: Mapping[str, str] = o
 
 
 def log_in(config: CoderConfig, method: str, environ: Mapping[str, str] = os.environ) -> None:
-    """`authenticate`: nothing can be set from here, so this only says whether all is set."""
+    """Handle `authenticate`: no variable can be set from here, so only check whether all are set."""
     if method not in _METHODS:
         raise ErrorAnswer(INVALID_PARAMS, "Invalid params: there is no such login method")
     reach(config, config.model, environ)

@@ -1,4 +1,4 @@
-"""The conversation with the model in one turn: ask, do what it calls for, tell it what came of it, ask again.
+"""The conversation with the model in one turn: ask, run the requested tools, send their results, ask again.
 
 It ends when the model calls for nothing more, or with the protocol's reason for ending otherwise: too many
 tokens, too many requests, a refusal. Whatever way it ends, the history stays one that a model takes; after a
@@ -46,7 +46,7 @@ DONE = frozenset({"stop", "tool_call", None})
 
 
 class TurnLoop:
-    """One turn."""
+    """Runs one turn."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class TurnLoop:
         return self._turn.session.conversation.history
 
     async def run(self) -> None:
-        """To the end of the turn."""
+        """Run to the end of the turn."""
         history = self._history
         before = len(history)
         content = content_of(self._turn.prompt, images=self._model.takes_images)
@@ -181,14 +181,14 @@ class TurnLoop:
 
 
 def tool_definition(tool: CoderTool[Any]) -> ToolDefinition:
-    """A tool in the model layer's words."""
+    """Return a tool in the form of the model layer."""
     return ToolDefinition(
         name=tool.name, description=tool.description, parameters_json_schema=tool.schema, strict=False
     )
 
 
 def model_call(part: ToolCallPart) -> ModelCall:
-    """What a part of a response calls for."""
+    """Return the tool call in a part of a response."""
     try:
         arguments: dict[str, Any] | None = part.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
@@ -197,7 +197,7 @@ def model_call(part: ToolCallPart) -> ModelCall:
 
 
 def tool_return(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
-    """What the model is told about a call that it made."""
+    """Return the result of a call in the form for the model."""
     pictures = [
         BinaryContent(data=picture.data, media_type=picture.media_type) for picture in result.pictures
     ]
@@ -220,11 +220,11 @@ def _interrupted_results(calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
 # take pictures, and is told in words to others, so that nobody believes it was seen.
 
 ATTACHED = 24_000
-"""Characters of one attached text that go in at once."""
+"""The most characters of an attached text in the prompt."""
 
 
 def content_of(blocks: Sequence[v1.ContentBlock], *, images: bool) -> list[UserContent]:
-    """The prompt, block by block in its order."""
+    """Return the content of the prompt, block by block in order."""
     return [item for block in blocks if (item := _item(block, images=images)) is not None]
 
 

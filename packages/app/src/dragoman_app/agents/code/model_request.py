@@ -1,4 +1,4 @@
-"""Asks the model, and asks again when it failed in a way that may pass.
+"""Sends requests to the model, and repeats them after temporary failures.
 
 Between two attempts the user is told what happened and how long we wait, which is as long as the server asks
 for, or else twice as long each time. An answer that broke off in the middle is asked for again as a whole:
@@ -22,13 +22,13 @@ from dragoman_app.agents.code.models import Hear, ModelClient, RequestOffer
 log = logging.getLogger(__name__)
 
 LONGEST = 30.0
-"""Seconds between two attempts, if the server does not ask for more."""
+"""The most seconds between two attempts, unless the server asks for more."""
 
 Tell = Callable[[str], Awaitable[None]]
 
 
 class ModelFailed(Exception):
-    """The model has not answered, and asking again would not help."""
+    """The model has not answered, and a retry would not help."""
 
     def __init__(self, fault: ModelFault) -> None:
         super().__init__(fault.words)
@@ -36,7 +36,7 @@ class ModelFailed(Exception):
 
 
 class ModelRequests:
-    """How one turn asks its model."""
+    """The model requests of one turn."""
 
     def __init__(self, model: ModelClient, *, hear: Hear, tell: Tell) -> None:
         self._model = model
@@ -48,7 +48,7 @@ class ModelRequests:
     async def __call__(
         self, messages: list[ModelMessage], offer: RequestOffer, *, thinking: str | None = None
     ) -> ModelResponse:
-        """The answer, or `ModelFailed`."""
+        """Send a request; return the answer, or raise `ModelFailed`."""
         attempt = 0
         while True:
             self.partial_text = ""

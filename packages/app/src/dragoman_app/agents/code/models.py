@@ -1,4 +1,4 @@
-"""The edge to pydantic-ai: which of its models an endpoint is, and one streamed request to it.
+"""The adapter to pydantic-ai: chooses the model class of an endpoint, and streams one request.
 
 This module imports pydantic-ai, which takes a second: it is imported when a session has been asked for, in a
 thread. A vendor's client takes another, and comes with the first model of that vendor. Nothing is retried
@@ -36,13 +36,15 @@ from dragoman_app.agents.code.config import BadConfig, CoderConfig, ModelEndpoin
 log = logging.getLogger(__name__)
 
 CONTEXT = 128_000
-"""Tokens that a model takes of which nothing is known. Fewer would compact too early, more would fail."""
+"""The assumed context of an unknown model, in tokens. A smaller number would compact too early, a larger one
+would fail.
+"""
 
 Hear = Callable[[Literal["text", "thought"], str], Awaitable[None]]
 
 
 class RequestOffer:
-    """What a request carries besides the conversation."""
+    """The parts of a request besides the conversation."""
 
     def __init__(self, *, fixed_text: str, changing: str = "", tools: Sequence[ToolDefinition] = ()) -> None:
         self.fixed_text = fixed_text
@@ -58,7 +60,7 @@ class RequestOffer:
 
 
 class ModelClient:
-    """One model at one endpoint. Used within `async with`, which closes its connections."""
+    """One model at one endpoint. Use it with `async with`, which closes its connections."""
 
     def __init__(self, endpoint: ModelEndpoint, config: CoderConfig) -> None:
         self.endpoint = endpoint
@@ -80,7 +82,7 @@ class ModelClient:
     async def request(
         self, messages: list[ModelMessage], offer: RequestOffer, hear: Hear, *, thinking: str | None = None
     ) -> ModelResponse:
-        """One request; what comes is heard as it comes. Cancelled, it closes the connection."""
+        """Send one request; output is reported as it arrives. A cancellation closes the connection."""
         parameters = offer.parameters()
         async with self._model.request_stream(messages, self._settings(thinking), parameters) as stream:
             async for event in stream:
@@ -107,8 +109,8 @@ class ModelClient:
 
 
 class SessionModel:
-    """The model that a session talks to: one client for all of its turns, which is closed when the session
-    ends or talks to another model. A client reads the system's certificates, which can take 50 ms.
+    """The model of a session: one client for all of its turns, closed when the session ends or changes its
+    model. A client reads the system's certificates, which can take 50 ms.
     """
 
     def __init__(self, session: KitSession[Any]) -> None:
@@ -137,7 +139,7 @@ class SessionModel:
 
 
 async def list_models(endpoint: ModelEndpoint, *, seconds: float) -> list[str]:
-    """The names of the models that a server has; none if it does not say so in time."""
+    """Return the names of the server's models; none if the server does not answer in time."""
     async with await asyncio.to_thread(make_model, endpoint) as model:
         assert model.provider is not None
         client: Any = model.provider.client
@@ -160,7 +162,7 @@ async def _hear_part(part: object, hear: Hear) -> None:
 
 
 def make_model(endpoint: ModelEndpoint) -> Model[Any]:
-    """In a thread, for its imports."""
+    """Create the model. Runs in a thread because of its imports."""
     model: Model[Any] = _vendor(endpoint).make_model(endpoint)
     return model
 
@@ -175,8 +177,8 @@ SECONDS = 5.0
 
 
 async def offer_models(session: KitSession[Any], config: CoderConfig) -> None:
-    """Offer what the server has, unless somebody has said what to offer. The model of the configuration
-    stays the first.
+    """Offer the server's models unless the configuration lists models. The configured
+    model stays the first.
     """
     try:
         server = endpoint(config, config.model or "")

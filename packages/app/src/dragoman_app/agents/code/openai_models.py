@@ -1,4 +1,4 @@
-"""Models of OpenAI, and of every server that speaks one of its formats.
+"""Models of OpenAI, and of every server with one of its formats.
 
 Importing this takes a second, for the vendor's client; `models` does it in a thread.
 """
@@ -18,7 +18,7 @@ from dragoman_app.agents.code.config import NO_KEY, ModelEndpoint
 
 
 def make_model(endpoint: ModelEndpoint) -> Model[Any]:
-    """The model of an endpoint whose `api` is `responses` or `openai`."""
+    """Return the model of an endpoint whose `api` is `responses` or `openai`."""
     if endpoint.api == "responses":
         # This format lets the vendor keep every conversation unless told not to. We keep them ourselves.
         settings = OpenAIResponsesModelSettings(openai_store=False)

@@ -1,4 +1,4 @@
-"""The modes of the coder, and who decides what: the mode, an earlier yes, or the user now.
+"""The modes of the coder, and who decides: the mode, an earlier yes, or the user now.
 
 Everything that changes a file or runs a command passes here, and reading what lies outside the session's
 folders. What the user allowed for always holds for this session, in this process, and for exactly what was
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class ToolProblem(Exception):
-    """Why a call did not work, for the model to read."""
+    """The reason why a call failed, as text for the model."""
 
 
 class ToolDenied(ToolProblem):
-    """The user, or the mode, does not want it."""
+    """The user or the mode has denied the call."""
 
 
 ASK, ACCEPT_EDITS, PLAN, FULL = "ask", "accept_edits", "plan", "full"
@@ -63,27 +63,27 @@ class ToolReport(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class PermissionWish:
-    """Something that needs a yes."""
+    """An action that needs approval."""
 
     kind: Literal["read", "edit", "run", "mcp"]
     key: str
-    """What an answer for always is remembered under."""
+    """The key under which an answer for always is remembered."""
     always: str
-    """How that answer is called."""
+    """The label of the option for always."""
     content: Sequence[v1.ToolCallContent] = ()
-    """What the user sees beside the question, as a diff."""
+    """Content for the user beside the question, such as a diff."""
     risky: bool = False
-    """Whether it can do more than it seems."""
+    """Whether the action may do more than its description says."""
 
 
 class SessionGrants:
-    """What was allowed for always in one session."""
+    """The permissions for always in one session."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
 
     def decide(self, mode: str, wish: PermissionWish) -> bool | None:
-        """Yes, no, or None: ask."""
+        """Return True or False, or None to ask the user."""
         if mode == PLAN and wish.kind != "read":
             return False
         if mode == FULL:
@@ -99,7 +99,7 @@ class SessionGrants:
 
 
 async def permit(turn: KitTurn[Any], report: ToolReport, grants: SessionGrants, wish: PermissionWish) -> None:
-    """Returns if it may be done; raises `ToolDenied` if not."""
+    """Return if the action is allowed; otherwise raise `ToolDenied`."""
     verdict = grants.decide(turn.session.mode_id, wish)
     if verdict is False:
         raise ToolDenied(

@@ -1,4 +1,5 @@
-"""Runs the calls that a model made at once: reported to the client, asked about, each with a result.
+"""Runs the calls of one model response: reports them to the client, asks for permission, and returns a result
+for each.
 
 Calls that only look run at the same time; calls that change something run one after another, in the order in
 which the model made them. Whatever goes wrong in a call is told to the model, and the turn goes on; only the
@@ -29,27 +30,27 @@ TITLE = 120
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """What the model wants."""
+    """A tool call of the model."""
 
     id: str
     name: str
     arguments: dict[str, Any] | None
-    """None if they are no JSON object."""
+    """None if the arguments are not a JSON object."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallResult:
-    """What the model is told."""
+    """The result of a call for the model."""
 
     text: str
     outcome: Literal["success", "failed", "denied"] = "success"
     pictures: Sequence[ToolPicture] = field(default_factory=tuple)
     display: Sequence[v1.ToolCallContent | str] = ()
-    """What the user sees instead of the text."""
+    """The result for the user, in place of the text."""
 
 
 class ToolCallRunner:
-    """Runs the calls of one turn. Agents other than the coder use it too, with tools that change nothing."""
+    """Runs the calls of one turn. Other agents use it too, with tools that change nothing."""
 
     def __init__(self, turn: KitTurn[Any], tools: Sequence[CoderTool[Any]]) -> None:
         self._turn = turn
@@ -59,7 +60,7 @@ class ToolCallRunner:
         """What has come of the calls that were made last, also if they were broken off."""
 
     async def __call__(self, calls: Sequence[ModelCall]) -> dict[str, CallResult]:
-        """All results, by the ids of the calls."""
+        """Return all results by the ids of the calls."""
         self.results = {}
         async with asyncio.TaskGroup() as running:
             for call in calls:

@@ -49,7 +49,7 @@ async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, 
 
 
 async def system_prompt(turn: KitTurn[Any], config: CoderConfig) -> str:
-    """What the model is told before everything else."""
+    """Return the system prompt."""
     notes = await project_notes(turn.session)
     folders = "\n".join(f"- {root}" for root in turn.session.roots)
     surroundings = (
@@ -86,11 +86,11 @@ NAMES = (
 )
 
 MOST = 32_000
-"""Characters of one note. More is a book, and would be sent with every request."""
+"""The most characters of one note: it is sent with every request."""
 
 
 async def project_notes(session: KitSession[Any]) -> str:
-    """All notes, each under its path; a note that says the same as one before is left out."""
+    """Return all notes, each under its path; a note with the same text as an earlier one is left out."""
     notes: dict[str, str] = {}
     for root in session.roots:
         for name in NAMES:

@@ -1,5 +1,5 @@
-"""The review agent, declared: modes, options, commands. What they do is imported when it is first needed, so
-that an editor has its first answer at once.
+"""Declares the review agent: modes, options, commands. Their code is imported when it is first needed, so
+that an editor gets its first answer at once.
 
 `intent` understands what people write; `targets` and `files` find and read what they mean; `review_run`
 reviews and `fixes` applies; `markdown` words it. Texts are judged by the room `dragoman_review`, and
@@ -81,18 +81,18 @@ TOOLS = (
     ("dragoman", "Reviews files by the built-in rules"),
     ("apply_fix", "Applies a fix to a file, after you allow it"),
 )
-"""What its tool calls are named. Linters that are installed come as calls of their own names."""
+"""The names of its tool calls. Installed linters appear as calls with their own names."""
 
 HAND_OVER = ("code", "Let the coder fix findings of the last review", "numbers")
-"""Offered where a model is configured: the coder cannot work without one."""
+"""The command for the coder, offered if a model is configured: the coder needs one."""
 
 
 def review_agent(
     *, sessions: Any = None, model: CoderConfig | None = None, budget: ReviewBudget | None = None
 ) -> Agent:
-    """A new review agent. `sessions` is the journal that its sessions are kept in, or its path, if it is not
-    the usual one; `model` is how the model is reached that reviews and explains, if there is one,
-    and `budget` what it may use for one review.
+    """Return a new review agent. `sessions` is the journal of its sessions, or its path, if it is not the
+    usual one; `model` is how to reach the model that reviews and explains, if there is one, and `budget` its
+    limits for one review.
     """
     agent = Agent(
         "dragoman-review",
@@ -138,7 +138,7 @@ def _conversation(
 
 
 def can_ask(config: CoderConfig | None) -> bool:
-    """Whether a model is configured, and what is needed to ask it is installed."""
+    """Whether a model is configured, and its package is installed."""
     return config is not None and bool(config.model) and importlib.util.find_spec("pydantic_ai") is not None
 
 

@@ -1,4 +1,4 @@
-"""How much a model may use for one review: requests, tokens and seconds. Whoever asks the model counts here.
+"""The limits of a model in one review: requests, tokens and seconds. All requests are counted here.
 
 A part of each is kept for the second look at what the model found: findings that nobody has tried to refute
 are worth less than fewer findings that stood the trial.
@@ -22,12 +22,12 @@ class ReviewBudget(Struct, frozen=True, kw_only=True):
 
     requests: int = 40
     tokens: int = 400_000
-    """Input and output of all requests together, as the server counts them."""
+    """Input and output tokens of all requests together, as the server counts them."""
     seconds: float = 600.0
 
 
 class BudgetExhausted(Exception):
-    """A limit is reached. `reason` is the protocol's stop reason, `words` say which limit it is."""
+    """A limit is reached. `reason` is the protocol's stop reason, `words` name the limit."""
 
     def __init__(self, reason: v1.StopReason, words: str) -> None:
         super().__init__(words)
@@ -36,7 +36,7 @@ class BudgetExhausted(Exception):
 
 
 class BudgetMeter:
-    """What one review has used of its budget."""
+    """The used part of a review's budget."""
 
     def __init__(self, limits: ReviewBudget, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
@@ -46,7 +46,7 @@ class BudgetMeter:
         self.tokens = 0
 
     def check(self, *, share: float = 1.0) -> None:
-        """Raises `BudgetExhausted` if this share of some limit is used up."""
+        """Raise `BudgetExhausted` if this share of any limit is used up."""
         limits = self._limits
         if self.requests >= max(1, round(limits.requests * share)):
             raise BudgetExhausted("max_turn_requests", f"the budget of {limits.requests} requests is used up")

@@ -1,4 +1,4 @@
-"""Hands findings to the coder (`dragoman_app.agents.code`), which mends them in a session of its own.
+"""Hands findings to the coder (`dragoman_app.agents.code`), which fixes them in its own session.
 
 The person sees it work as if it were this agent: what it says and does is told in the same turn, its
 questions go to the same person, and files are read and written where the reviewer reads and writes them.
@@ -42,7 +42,7 @@ NumberedFinding: TypeAlias = tuple[int, Finding]
 
 
 async def run_handover(turn: KitTurn[ReviewConversation], intent: HandOverIntent) -> v1.StopReason:
-    """Let the coder fix findings of the last review, and tell what became of them; returns why it ended."""
+    """Let the coder fix findings of the last review, and report the result; return the stop reason."""
     config, last = turn.session.conversation.model, turn.session.conversation.last
     if config is None:
         await turn.say(
@@ -97,7 +97,7 @@ async def _let_coder_mend(
     findings: Sequence[NumberedFinding],
     texts: Mapping[str, str],
 ) -> v1.StopReason:
-    folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="dragoman-coder-")
+    folder = tempfile.mkdtemp(prefix="dragoman-coder-")  # no thread: after a cancel it would be nobody's
     agent = code_agent(replace(config, sessions=f"{folder}/sessions.db"))
     try:
         return await _prompt_coder(turn, agent, _prompt(findings, texts))

@@ -22,19 +22,19 @@ from dragoman_review.finding import Edit, Finding, Fix
 from dragoman_review.text_edits import TextLines
 
 MOST = 2_000
-"""Findings that are kept. More than these nobody asks about by number."""
+"""The most findings to keep. Users do not ask about more by number."""
 
 
 class ReviewedText(Struct, frozen=True, kw_only=True):
     """One text that was reviewed."""
 
     path: str | None
-    """Where it lies; None if in no file."""
+    """The path of the file; None if the text is not a file."""
     digest: str
 
 
 class LastReview(Struct, kw_only=True):
-    """Findings are numbered from 1, in the order in which they were told."""
+    """The last review. Findings are numbered from 1, in the order of the report."""
 
     what: str
     files: dict[str, ReviewedText]
@@ -42,7 +42,7 @@ class LastReview(Struct, kw_only=True):
     applied: list[int] = []
 
     def open_findings(self) -> list[tuple[int, Finding]]:
-        """What is still open."""
+        """The findings that are still open."""
         applied_numbers = set(self.applied)
         return [
             (number, finding)
@@ -52,7 +52,7 @@ class LastReview(Struct, kw_only=True):
 
 
 class ReviewConversation:
-    """What a session talks about. It is made anew whenever the session is opened."""
+    """The last review of a session, created again whenever the session is opened."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ReviewConversation:
         self.last = _recall(session.memories)
 
     def keep(self, review: LastReview) -> None:
-        """From now on, findings are those of this review."""
+        """Keep this review; findings are now those of this review."""
         self.last = review
         memory = msgspec.structs.replace(review, findings=review.findings[:MOST])
         self._session.forget()
@@ -88,7 +88,7 @@ def _recall(memories: Sequence[Any]) -> LastReview | None:
 def move_findings(
     review: LastReview, display_path: str, before: str, after: str, numbers: Sequence[int]
 ) -> None:
-    """Some findings of a file were mended: the others lie elsewhere now, or cannot be mended any more."""
+    """Update the other findings of a file after some were fixed: they move, or can't be fixed any more."""
     fixes = [review.findings[number - 1].fix for number in numbers]
     edits = sorted(
         {(edit.start, edit.end, edit.text) for fix in fixes if fix is not None for edit in fix.edits}

@@ -1,4 +1,5 @@
-"""Reads and writes files for the reviewer: through the client if it offers files, else directly, confined.
+"""Reads and writes files for the reviewer: through the client if it offers files, otherwise directly, within
+the folders.
 
 A client is asked first, so that what stands in its unsaved buffers is what is reviewed. Its refusal holds: a
 file that it does not want read is not read behind its back. Only when it does not know the file, or does not
@@ -18,7 +19,7 @@ NOT_FOUND = -32002
 
 
 class UnreadFile(NamedTuple):
-    """Why there is no text."""
+    """The reason why a text can't be read."""
 
     why: str
 
@@ -32,7 +33,7 @@ class TurnFiles:
         self._client_writes = "fs.writeTextFile" in turn.client.capabilities
 
     async def read(self, path: str) -> str | UnreadFile:
-        """The text as the user sees it, or why there is none."""
+        """Return the text as the user sees it, or the reason why it can't be read."""
         if self._client_reads:
             try:
                 return await self._turn.read_text_file(path)
@@ -44,14 +45,14 @@ class TurnFiles:
         return await self.read_own(path)
 
     async def read_own(self, path: str) -> str | UnreadFile:
-        """The text as it is on the disk."""
+        """Return the text on the disk."""
         try:
             return (await self._turn.session.local.files.read(path)).text
         except ErrorAnswer as error:
             return UnreadFile(error.message)
 
     async def write(self, path: str, text: str, *, over: str) -> str | None:
-        """Put a text in the place of one that was read; None if it is done, else why it is not.
+        """Replace a text that was read; return None, or the reason if it failed.
 
         `over` is the digest of what may be written over. It is looked at again just before.
         """
@@ -77,5 +78,5 @@ STALE = "it has changed since it was reviewed"
 
 
 def digest(text: str) -> str:
-    """The same for the same text only."""
+    """Return a digest of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,5 @@
-"""Applies fixes of the last review: file by file, each asked for with its diff, never over something else.
+"""Applies fixes of the last review: file by file, each with its diff and permission, never over other
+changes.
 
 A fix belongs to the text that was reviewed. A file that has changed since is left as it is, and this is said.
 """
@@ -33,14 +34,14 @@ NumberedFinding = tuple[int, Finding]
 
 
 class ChosenFixes(NamedTuple):
-    """What shall be applied, file by file, and what cannot be."""
+    """The fixes to apply by file, and those that can't be applied."""
 
     files: dict[str, list[NumberedFinding]]
     words: list[str]
 
 
 async def run_fixes(turn: KitTurn[ReviewConversation], intent: FixIntent, *, plans: bool = True) -> None:
-    """Apply what is wanted of the last review, and tell what became of it."""
+    """Apply the wanted fixes of the last review, and report the result."""
     last = turn.session.conversation.last
     assert last is not None
     choice = choose_fixes(last, intent)
@@ -62,7 +63,7 @@ def _files_text(files: Sequence[str]) -> str:
 
 
 def choose_fixes(last: LastReview, intent: FixIntent) -> ChosenFixes:
-    """The findings that the intent means, and why some of them cannot be mended."""
+    """Return the intended findings, and why some of them can't be fixed."""
     words: list[str] = []
     candidates = last.open_findings()
     if intent.numbers:
@@ -104,7 +105,7 @@ def _not_there(last: LastReview, numbers: Sequence[int]) -> list[str]:
 
 
 def is_meant(display_path: str, paths: Sequence[str]) -> bool:
-    """Whether a file is among those that were named; none named is all."""
+    """Whether a file is among the named ones; without names, every file is."""
     wanted_paths = [path.removeprefix("./").rstrip("/") for path in paths]
     return not wanted_paths or any(
         display_path == path or display_path.startswith(f"{path}/") or display_path.endswith(f"/{path}")
@@ -133,7 +134,7 @@ class FixRun:
             await self.mend(display_path, findings)
 
     async def mend(self, display_path: str, findings: Sequence[NumberedFinding]) -> None:
-        """Apply fixes to one file, if that is allowed and it is still what was reviewed."""
+        """Apply fixes to one file, if that is allowed and the file has not changed since the review."""
         file = self._last.files.get(display_path)
         if file is None or file.path is None:
             self.failed_files.append(f"{display_path}: not a file")

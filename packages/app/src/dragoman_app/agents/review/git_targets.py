@@ -1,4 +1,4 @@
-"""Changes as targets: what git says is new, and which lines of it, also in texts that no disk has yet."""
+"""Changes as targets: the new lines according to git, also in texts that are not on the disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFAULTS = ("origin/HEAD", "main", "master", "origin/main", "origin/master", "t
 
 
 async def find_changes(ground: SessionFolders, intent: ReviewIntent) -> ReviewTargets:
-    """What changed. Raises `GitRefused` or `ToolFailed`, whose words are meant for people."""
+    """Return the changes. Raises `GitRefused` or `ToolFailed` with a text for people."""
     paths = [ground.relative(path) for path in intent.paths] or ["."]
     is_staged = intent.changes == "staged"
     git_changes, against = await _ask_git(Path(ground.cwd), intent.against, is_staged=is_staged, paths=paths)
@@ -63,12 +63,12 @@ def _target(
 
 
 async def text_in_index(base: GitBase) -> str | None:
-    """A file as it will be committed; None if it is not text."""
+    """Return a file from the index; None if it is not text."""
     return await _text(base.top, INDEX, base.path)
 
 
 async def lines_of(base: GitBase, text: str) -> frozenset[int] | None:
-    """The lines of a text that are not in the file as it was before; None if there was none."""
+    """Return the lines of a text that are new compared with the old file; None if there was no old file."""
     before = None if base.revision is None else await _text(base.top, base.revision, base.path)
     return None if before is None else changed_lines(before, text)
 

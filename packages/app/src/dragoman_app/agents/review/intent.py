@@ -15,16 +15,16 @@ from msgspec.structs import replace
 from dragoman_app.agents.review.mentions import drop_unprintable, find_mentions, guesses, is_path
 
 OWN_BRANCH = "the default branch"
-"""Stands for the branch that this one will be merged into, whatever it is called here."""
+"""The branch that this one will be merged into, whatever its name."""
 
 
 class ReviewIntent(Struct, frozen=True, kw_only=True):
-    """Review something, and perhaps mend it at once."""
+    """Review targets, and perhaps fix findings at once."""
 
     paths: tuple[str, ...] = ()
-    """What was named for sure."""
+    """The paths that were surely named."""
     guesses: tuple[str, ...] = ()
-    """Words that may be names of files or folders; only those that exist are meant."""
+    """Words that may be names of files or folders; only existing ones count."""
     changes: Literal["working", "staged"] | None = None
     against: str | None = None
     everything: bool = False
@@ -35,10 +35,10 @@ class FixIntent(Struct, frozen=True, kw_only=True):
     """Apply fixes of the last review."""
 
     numbers: tuple[int, ...] = ()
-    """Of findings; none for all."""
+    """Numbers of findings; empty means all."""
     paths: tuple[str, ...] = ()
     unsafe: bool = False
-    """Also those that may change what the program does."""
+    """Include fixes that may change the behaviour of the program."""
 
 
 class HandOverIntent(Struct, frozen=True):
@@ -54,17 +54,17 @@ class ExplainIntent(Struct, frozen=True):
 
 
 class RulesIntent(Struct, frozen=True):
-    """List the rules, perhaps only those whose names hold this."""
+    """List the rules, or only those whose names contain this text."""
 
     query: str = ""
 
 
 class HelpIntent(Struct, frozen=True):
-    """Say what can be done."""
+    """Explain the commands."""
 
 
 class UnclearIntent(Struct, frozen=True):
-    """It was not understood."""
+    """The prompt was not understood."""
 
 
 Intent: TypeAlias = (
@@ -132,7 +132,7 @@ _PLEASED = _words(
 
 
 def understand(text: str, *, has_attachments: bool = False) -> Intent:
-    """What is wanted. `has_attachments` says whether the prompt brought texts or links to some."""
+    """Return the intent. `has_attachments` says whether the prompt has texts or links to texts."""
     request = _POLITE.sub("", " ".join(drop_unprintable(text).split()))
     if not request:
         return ReviewIntent() if has_attachments else HelpIntent()
@@ -152,7 +152,7 @@ def understand(text: str, *, has_attachments: bool = False) -> Intent:
 
 
 def named_revision(text: str) -> ReviewIntent:
-    """What the argument of `/diff` means: nothing, `staged`, or a revision."""
+    """Parse the argument of `/diff`: nothing, `staged`, or a revision."""
     text = drop_unprintable(text)
     word = text.strip().strip("`'\"")
     if not word:
@@ -163,7 +163,7 @@ def named_revision(text: str) -> ReviewIntent:
 
 
 def handed_over(text: str) -> HandOverIntent:
-    """What the argument of `/code` means: numbers of findings."""
+    """Parse the argument of `/code`: numbers of findings."""
     return HandOverIntent(_numbers(text))
 
 

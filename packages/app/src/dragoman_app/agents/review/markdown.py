@@ -17,18 +17,18 @@ from dragoman_review.rule_links import rule_link
 from dragoman_review.text_edits import TextLines, apply_edits, diff
 
 MOST_LINES = 30
-"""Lines of a diff that is told; all of it is shown when it is to be applied."""
+"""The most lines of a diff in a message; the whole diff is shown before it is applied."""
 
 MOST_CHARACTERS = 20_000
-"""Of a piece of text in a diff for an editor; what is longer is shown when it is to be applied."""
+"""The most characters of a text in a diff for an editor; longer texts are shown before they are applied."""
 
 VIEW = 2
-"""Lines around a finding that are shown with it."""
+"""The lines to show around a finding."""
 
 LONGEST_LINE = 300
 
 CONTEXT = 3
-"""Lines around a change."""
+"""The lines around a change."""
 
 _NOTES = 20
 _HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@$")
@@ -39,7 +39,7 @@ def count_of(count: int, singular: str, plural: str = "") -> str:
 
 
 def link(finding: Finding, path: str | None) -> str:
-    """`path:line`, as a link if there is a file."""
+    """Return `path:line`, as a link if there is a file."""
     place_text = f"{finding.path}:{finding.line}"
     if path is None:
         return f"`{place_text}`"
@@ -61,7 +61,7 @@ def finding_paragraph(
     evidence: str = "",
     page: str | None = None,
 ) -> str:
-    """One finding, as a paragraph; `evidence` is the code that it is about, `page` the page of all rules."""
+    """Return a finding as a paragraph; `evidence` is its code, `page` the page of all rules."""
     head = (
         f"**{number}. {finding.severity.value}: {finding.title}** ({link(finding, path)}, `{finding.rule}`)"
     )
@@ -95,13 +95,13 @@ def _hunk(finding: Finding, text: str) -> str:
 
 
 def fence_code(rows: Sequence[str], language: str = "") -> str:
-    """Lines as a block of code, whatever is in them."""
+    """Return lines of any content as a code block."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "".join(rows))), default=0))
     return "\n".join([f"{fence}{language}", *rows, fence])
 
 
 def code_view(finding: Finding, masked_text: str) -> str:
-    """The lines that a finding is about and some around them, from a text whose secrets are masked."""
+    """Return the lines of a finding and some lines around them, from a text with masked secrets."""
     lines = TextLines(masked_text)
     place = finding.place
     first = max(1, place.line - VIEW)
@@ -139,18 +139,18 @@ def _parts(text: str, edits: Sequence[Edit], start: int, end: int) -> tuple[str,
 
 
 def finding_line(finding: Finding) -> str:
-    """One finding in one line."""
+    """Return a finding in one line."""
     return f"{finding.path}:{finding.line}: {finding.severity.value}: {finding.title} ({finding.rule})"
 
 
 def by_severity(findings: Sequence[Finding]) -> str:
-    """`1 high, 2 low`."""
+    """Count by severity: `1 high, 2 low`."""
     counts = Counter(finding.severity for finding in findings)
     return ", ".join(f"{counts[severity]} {severity.value}" for severity in Severity if counts[severity])
 
 
 def summary(findings: Sequence[Finding], files: int, notes: Sequence[str]) -> str:
-    """What it comes to."""
+    """Return the summary of a review."""
     lines = ["## Summary", ""]
     reviewed_text = f"{count_of(files, 'file')} reviewed"
     if findings:

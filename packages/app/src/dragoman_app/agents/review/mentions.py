@@ -57,26 +57,26 @@ _SAME = frozenset(
 
 
 class Mention(NamedTuple):
-    """A path as it was written, and the lines that are meant, first and last."""
+    """A path as written, with its first and last line."""
 
     path: str
     lines: tuple[int, int] | None = None
 
 
 class Snippet(NamedTuple):
-    """Code that stands in the prompt itself."""
+    """Code in the prompt itself."""
 
     name: str
     text: str
 
 
 def drop_unprintable(text: str) -> str:
-    """The text without characters that are in no path: NUL, and halves of characters."""
+    """Return the text without characters that can't be in a path: NUL, and lone surrogates."""
     return _NOT_TEXT.sub(" ", text)
 
 
 def find_mentions(text: str) -> tuple[str, ...]:
-    """Everything that is surely meant as a path, in order, each once."""
+    """Return everything that is surely a path, in order, each once."""
     paths: list[str] = []
 
     def take(match: re.Match[str]) -> str:
@@ -92,7 +92,7 @@ def find_mentions(text: str) -> tuple[str, ...]:
 
 
 def guesses(text: str) -> tuple[str, ...]:
-    """Bare words that may be the names of files or folders, such as `src` and `Makefile`."""
+    """Return bare words that may be the names of files or folders, such as `src` and `Makefile`."""
     quoted_words = [next(group for group in match.groups() if group) for match in _WRAPPED.finditer(text)]
     words = [word for word in map(_bare, _WORD.findall(_WRAPPED.sub(" ", text))) if _BARE.fullmatch(word)]
     candidates = [*(word for word in quoted_words if not _looks(word)), *words]
@@ -102,12 +102,12 @@ def guesses(text: str) -> tuple[str, ...]:
 
 
 def is_path(word: str) -> bool:
-    """Whether one word is surely meant as a path."""
+    """Whether a word is surely a path."""
     return (word.startswith("@") and len(word) > 1) or _looks(_bare(word))
 
 
 def split_lines(path: str) -> Mention:
-    """A path without the lines that are written behind it."""
+    """Split the line numbers from a path."""
     match = _LINES.match(path)
     if match is None or not match["path"]:
         return Mention(path)
@@ -116,7 +116,7 @@ def split_lines(path: str) -> Mention:
 
 
 def path_of(uri: str) -> Mention | None:
-    """The path that a `file:` address, or a plain path, names; None for any other address."""
+    """Return the path in a `file:` address, or a plain path; None for any other address."""
     uri = drop_unprintable(uri)
     try:
         parts = urlsplit(uri)
@@ -133,7 +133,7 @@ def path_of(uri: str) -> Mention | None:
 
 
 def snippets(text: str) -> tuple[str, tuple[Snippet, ...]]:
-    """The text without its fenced pieces of code, and those."""
+    """Return the text without its fenced code, and that code."""
     pieces: list[Snippet] = []
 
     def take(match: re.Match[str]) -> str:

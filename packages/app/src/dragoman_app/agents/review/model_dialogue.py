@@ -1,4 +1,4 @@
-"""One conversation of a reviewer with its model: ask, run the tools that it calls, ask again, in a budget.
+"""One conversation of the reviewer with its model: ask, run the requested tools, ask again, within a budget.
 
 It keeps no history: a review begins anew with each prompt. Imports the model layer.
 """
@@ -23,16 +23,16 @@ from dragoman_app.agents.review.budget import BudgetExhausted, BudgetMeter
 
 
 class ModelRefused(Exception):
-    """The model does not want to go on."""
+    """The model refuses to continue."""
 
 
 class ModelTask(NamedTuple):
-    """What a conversation is for."""
+    """The purpose of a conversation."""
 
     system: str
     tools: Sequence[CoderTool[Any]]
     share: float = 1.0
-    """The part of the budget that may be used up when it ends."""
+    """The part of the budget that may be used up at its end."""
 
 
 class ModelDialogue:
@@ -61,7 +61,7 @@ class ModelDialogue:
     async def run(
         self, prompt: str, *, is_over: Callable[[], bool] = lambda: False, most: int | None = None
     ) -> None:
-        """Until the model calls for nothing more, `is_over`, or it was asked `most` times.
+        """Run until the model calls no more tools, `is_over`, or `most` requests were sent.
 
         Raises `BudgetExhausted`, `ModelRefused`, or `ModelFailed` if the model cannot be reached.
         """

@@ -1,6 +1,6 @@
-"""The findings that a model reports. Each is checked when it comes: the lines that it quotes must be in the
-file, it must not repeat what is known, and its fix must leave a text that parses and that our rules accept.
-Reports of one cause become one finding that names all places.
+"""The findings that a model reports. Each is checked on arrival: its quoted lines must be in the file, it
+must not repeat a known finding, and the text after its fix must parse and pass our rules. Reports of one
+cause become one finding that names all places.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOOL = "model"
 ALSO = "Other places of the same cause:"
 
 MOST = 50
-"""Findings of one review. A model that reports more has begun to list everything it sees."""
+"""The most findings of one review. A model that reports more lists everything it sees."""
 
 _NUMBER = re.compile(r"^\s*\d+\t")
 _WORD = re.compile(r"[a-z][a-z0-9_]{3,}")
@@ -69,7 +69,7 @@ class ReportArguments(Struct, forbid_unknown_fields=True):
 
 
 class ModelFindings:
-    """What a model has reported in one review."""
+    """The model's reports in one review."""
 
     def __init__(
         self, texts: ReviewTexts, known_findings: Sequence[Finding], settings: ReviewSettings
@@ -85,7 +85,7 @@ class ModelFindings:
         self.dropped_fixes = 0
 
     def worst_first(self) -> list[Finding]:
-        """The worst first."""
+        """The findings, the worst first."""
         return sorted(self.reported_findings, key=by_severity)
 
     async def report(self, work: ToolContext, arguments: ReportArguments) -> ToolOutcome:
@@ -177,19 +177,19 @@ FindingKey: TypeAlias = tuple[str, int, str]
 
 
 def key_of(finding: Finding) -> FindingKey:
-    """What stays the same while notes are added to a finding."""
+    """Return a key of a finding that stays the same when notes are added."""
     return finding.path, finding.line, finding.title
 
 
 def merge(finding: Finding, other: Finding) -> Finding:
-    """One finding for two of the same cause: as bad as the worse of them."""
+    """Merge two findings of the same cause: the result has the higher severity."""
     worse = min(finding.severity, other.severity, key=lambda severity: severity.rank)
     why = f"{finding.why}\n\n{ALSO} {other.path}:{other.line}."
     return replace(finding, severity=worse, why=why)
 
 
 def quoted_lines(text: str, quote: str, *, near: int) -> tuple[int, int] | None:
-    """The first and last line of the place where these lines stand, the nearest to `near`; None if nowhere.
+    """Return the first and last line of the place with these lines nearest to `near`; None if there is none.
 
     Indentation and empty lines do not count, and neither do the numbers that `read` puts before lines.
     """
@@ -204,7 +204,7 @@ def quoted_lines(text: str, quote: str, *, near: int) -> tuple[int, int] | None:
 
 
 def same_finding(finding: Finding, other_findings: Sequence[Finding]) -> Finding | None:
-    """One of the others that says the same about the same lines: its title has a telling word in common."""
+    """Return another finding about the same lines whose title shares a significant word."""
     lines = frozenset(range(finding.line, finding.place.end_line + 1))
     words = _words(finding.title)
     for candidate in other_findings:
@@ -218,7 +218,7 @@ def same_finding(finding: Finding, other_findings: Sequence[Finding]) -> Finding
 
 
 def same_cause(finding: Finding, other_findings: Sequence[Finding]) -> Finding | None:
-    """One of the others that says the same about other lines: its title has the same telling words."""
+    """Return another finding about other lines whose title has the same significant words."""
     words = _words(finding.title)
     return next((other for other in other_findings if words and words == _words(other.title)), None)
 
@@ -228,7 +228,7 @@ def _words(title: str) -> frozenset[str]:
 
 
 def smallest_edit(before: str, after: str) -> Edit:
-    """One edit that makes the one text from the other, without what both begin and end with."""
+    """Return the smallest edit that turns one text into the other."""
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
@@ -245,7 +245,7 @@ _BEFORE, _AFTER = "before/", "after/"
 
 
 async def fix_problem(path: str, before: str, after: str, settings: ReviewSettings) -> str | None:
-    """Why a fix must not be shown; None if nothing speaks against it."""
+    """Return the reason why a fix must not be shown; None if there is none."""
     language = language_of(path, before)
     problem = await asyncio.to_thread(_syntax_problem, language, before, after)
     return problem or await _rule_problem(path, before, after, settings)

@@ -15,10 +15,10 @@ from dragoman_review.source import ReviewSource
 from dragoman_review.text_edits import TextLines
 
 FILES = 200
-"""Files that are named to the model; it finds the others by itself."""
+"""The most files to name to the model; it finds the others by itself."""
 
 AROUND = 30
-"""Lines before and after a finding that shall be refuted."""
+"""The lines before and after a finding that the model should refute."""
 
 LOOK = """You are a code reviewer. You get the files or the change that a person wants reviewed, and what
 static rules have found in them. You find what rules cannot: wrong logic, broken callers, races, leaks,
@@ -64,8 +64,8 @@ def look_prompt(
     masked_texts: Mapping[str, str],
     change: str = "",
 ) -> str:
-    """What the model is asked to review: the person's words, the files, what the rules have found, and the
-    change, if it is one.
+    """Return the prompt for a review: the user's words, the files, the findings of rules, and the change, if
+    there is one.
     """
     files = [_file(source) for source in sources[:FILES]]
     if len(sources) > FILES:
@@ -99,7 +99,7 @@ def _ranges(lines: Sequence[int]) -> str:
 
 
 def refute_prompt(finding: Finding, masked_text: str, other_findings: Sequence[Finding] = ()) -> str:
-    """A finding, the code around it, and the claims that stand already."""
+    """Return a finding, the code around it, and the claims that are accepted already."""
     lines = TextLines(masked_text)
     first, last = max(1, finding.line - AROUND), min(len(lines), finding.place.end_line + AROUND)
     claim = {

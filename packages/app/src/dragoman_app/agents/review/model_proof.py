@@ -1,5 +1,5 @@
-"""What the project's tests say about a finding of a model: a test that the model wrote must fail on the code
-as it is, and its fix must pass all tests. Both run in copies of the project, if the person allows it.
+"""Tests a finding of a model with the project's tests: a test by the model must fail on the current code, and
+its fix must pass all tests. Both run in copies of the project, if the user allows it.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from dragoman_review.text_edits import apply_edits
 TESTS = "Tests of the project:"
 
 SHOWN = 4_000
-"""Characters of the tests' output that a person sees: the end."""
+"""The most characters of the tests' output to show, from the end."""
 
 
 class ModelTest(NamedTuple):
-    """A test that a model wrote to show a bug."""
+    """A test by a model that shows a bug."""
 
     path: str
-    """Of a new file, below the working folder."""
+    """The path of a new file below the working folder."""
     text: str
 
 
 class Proof(NamedTuple):
-    """A finding with what the tests say about it."""
+    """A finding with the results of the tests."""
 
     finding: Finding
     has_failing_test: bool | None = None
-    """None if nothing was run that could tell."""
+    """None if no run could tell."""
     is_fix_dropped: bool = False
 
 
 class ModelProver:
-    """Runs the tests of one review. `tests` is None if there are none that may be run; `why_not` says why."""
+    """Runs the tests of one review. `tests` is None if none may be run; `why_not` gives the reason."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ModelProver:
         self._why_not = why_not
 
     async def prove(self, finding: Finding, test: ModelTest | None) -> Proof:
-        """Run what there is to run, and say in the finding what came of it."""
+        """Run the tests, and add the result to the finding."""
         proof = Proof(finding)
         if test is not None:
             proof = await self._fail_before(finding, test)
@@ -134,5 +134,5 @@ class ModelProver:
 
 
 def with_note(finding: Finding, words: str) -> Finding:
-    """A finding that says something more."""
+    """Return a finding with a further note."""
     return replace(finding, why=f"{finding.why}\n\n{words}")

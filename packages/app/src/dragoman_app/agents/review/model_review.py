@@ -1,6 +1,6 @@
-"""A review by a model: it looks for bugs with tools, and each bug that it reports is looked at a second time,
-in a conversation of its own that tries to refute it. What is refuted is left out, and counted. What the model
-alone says, without a second look or a failing test that bears it out, is not called high.
+"""A review by a model: it looks for bugs with tools, and a second conversation tries to refute each reported
+bug. Refuted findings are left out and counted. Without a second look or a failing test, a finding is never
+called high.
 
 Whatever goes wrong with the model, what was found so far stands. Imports the model layer.
 """
@@ -40,12 +40,12 @@ from dragoman_review.git import GitChanges, log, text_at
 from dragoman_review.source_files import decode
 
 REQUESTS = 4
-"""Requests of one attempt to refute a finding."""
+"""The most requests of one attempt to refute a finding."""
 
 UNVERIFIED = "Not verified"
 
 HIGHEST = Severity.MEDIUM
-"""What a finding can be that nothing but the model's word speaks for."""
+"""The highest severity of a finding that only the model reports."""
 
 
 class VerdictArguments(Struct, forbid_unknown_fields=True):
@@ -99,7 +99,7 @@ class ModelReview:
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found and not refuted; each says whether it is verified."""
+        """The findings that were not refuted; each says whether it is verified."""
         judged_findings = [*self._verified_findings, *self._unverified_findings]
         judged_count = len(judged_findings) + self._refuted_count + self._merged_count
         waiting = self._model_findings.worst_first()[judged_count:]
@@ -132,7 +132,7 @@ class ModelReview:
             self.notes.append(f"{name} did not finish its review: {model_error.fault.words}")
 
     async def verify(self) -> None:
-        """Try to refute each finding, the worst first, and test the fixes of those that stand."""
+        """Try to refute each finding, the worst first, and test the fixes of the others."""
         await self._refute_all()
         self._verified_findings[:] = [
             await self._prove(finding, is_verified=True) for finding in self._verified_findings
@@ -237,7 +237,7 @@ class ModelReview:
         self.stop_reason = error.reason
 
     def words(self) -> str:
-        """What came of the second look, in a sentence; empty if the model reported nothing."""
+        """Return the result of the second look in a sentence; empty if the model reported nothing."""
         count = len(self._model_findings.reported_findings) - self._merged_count
         if not count:
             return ""
@@ -266,7 +266,7 @@ def _may_test(turn: KitTurn[ReviewConversation]) -> bool:
 
 
 class SecondLook:
-    """What a second look at a finding comes to."""
+    """The result of a second look at a finding."""
 
     def __init__(self) -> None:
         self.verdict: VerdictArguments | None = None
@@ -288,7 +288,7 @@ class SecondLook:
 
 
 def lower(finding: Finding) -> Finding:
-    """A finding that nothing bears out, with a severity that says so."""
+    """Return an unconfirmed finding with a lower severity."""
     if finding.severity.rank >= HIGHEST.rank:
         return finding
     change = f"Lowered from {finding.severity.value} to {HIGHEST.value}"
@@ -301,24 +301,24 @@ def lower(finding: Finding) -> Finding:
 # All of it comes from whoever made the change. Secrets are masked, and everything has a bound.
 
 DIFF = 60_000
-"""Characters of all diffs together in the first request; the rest can be asked for."""
+"""The most characters of all diffs together in the first request; the model can request the rest."""
 
 COMMITS = 4_000
-"""Characters of the messages of a change's commits."""
+"""The most characters of the messages of a change's commits."""
 
 DELETED = 50
-"""Deleted files that are named."""
+"""The most deleted files to name."""
 
 
 class ChangeTools:
-    """The change that is reviewed."""
+    """The tools for the change under review."""
 
     def __init__(self, texts: ReviewTexts, changes: GitChanges) -> None:
         self._texts = texts
         self._changes = changes
 
     async def describe(self, sources: Sequence[ReviewSource]) -> str:
-        """The change for the first request: what its commits say, what is deleted, and the diff."""
+        """Return the change for the first request: commit messages, deleted files, and the diff."""
         parts = [f"What its commits say:\n{commits}"] if (commits := await self._commits()) else []
         if deleted_paths := self._changes.deleted_paths:
             more = f"\n(and {len(deleted_paths) - DELETED} more)" if len(deleted_paths) > DELETED else ""

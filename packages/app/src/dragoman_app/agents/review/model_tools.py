@@ -28,13 +28,13 @@ from dragoman_review.text_edits import TextLines
 T = TypeVar("T")
 
 WIDTH = 300
-"""Characters of a line that is shown as a reference."""
+"""The most characters of a line that is shown as a reference."""
 
 TEST_OUTPUT = 8_000
-"""Characters of the tests' output that the model is told: the end."""
+"""The most characters of the tests' output for the model, from the end."""
 
 BLAMED = 200
-"""Lines of one look at the history."""
+"""The most lines of one look at the history."""
 
 _MATCH = re.compile(r"^(.+?):(\d+):")
 
@@ -56,7 +56,7 @@ class FileArguments(Struct, forbid_unknown_fields=True):
 
 
 class SuiteArguments(Struct, forbid_unknown_fields=True):
-    """None: the tests are run as the project runs them."""
+    """No arguments: the tests run as the project runs them."""
 
 
 class HistoryArguments(Struct, forbid_unknown_fields=True):
@@ -73,7 +73,7 @@ _IS_TEST = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/|(?:^|/)test_[^/]*$|[
 
 
 def show_lines(text: str, arguments: ReadArguments) -> ToolOutcome:
-    """The lines that a model wants to read, with their numbers."""
+    """Return the requested lines with their numbers."""
     lines = text.removesuffix("\n").split("\n") if text else []
     # One more than wanted tells whether there is more.
     rows = [f"{line}\n" for line in lines[arguments.line - 1 : arguments.line + arguments.limit]]
@@ -81,7 +81,7 @@ def show_lines(text: str, arguments: ReadArguments) -> ToolOutcome:
 
 
 async def ask_git(answer: Awaitable[T]) -> T:
-    """What git answers; where it fails, the model hears why."""
+    """Return git's answer; if git fails, the model gets the error."""
     try:
         return await answer
     except ToolFailed as error:
@@ -89,7 +89,7 @@ async def ask_git(answer: Awaitable[T]) -> T:
 
 
 class ReviewTools:
-    """The tools that look."""
+    """The reading tools."""
 
     def __init__(self, texts: ReviewTexts, tests: ProjectTests | None) -> None:
         self._texts = texts

@@ -1,4 +1,4 @@
-"""The tests of the project that a session works in: how they are started, and what they say about a text.
+"""The tests of a session's project: how to start them, and their result for a text.
 
 They run in a copy of the project, in a temporary folder, never in the project itself, and only if the person
 allows it. Time, output and the size of the copy are bounded. A run that proves nothing says so: a fix is
@@ -28,20 +28,22 @@ from dragoman_app.agents.code.permission import PermissionWish, SessionGrants, T
 from dragoman_app.agents.review.budget import BudgetMeter
 
 SECONDS = 120.0
-"""For one run. Tests that take longer belong to CI."""
+"""The most seconds for one run. Longer tests belong to CI."""
 
 OUTPUT = 64 * 1024
-"""Bytes of output that are kept: the end, where results stand."""
+"""The most bytes of output to keep, from the end, where the results are."""
 
 FILES = 50_000
 BYTES = 500 * 1024 * 1024
-"""Of a copy. `node_modules` is part of it, because a link to it could be written through."""
+"""The most bytes of a copy. `node_modules` is copied too, because a link would allow
+writes to the original.
+"""
 
 LEFT_OUT = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox", "target", "__pycache__", ".gradle"}
     | {".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".vscode"}
 )
-"""Folders that no test needs, or that its program makes again."""
+"""Folders that no test needs, or that their program creates again."""
 
 # The client's session confines commands to its folders, and the copy is in none of them.
 _START = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[2:], cwd=sys.argv[1]))"
@@ -52,7 +54,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class SuiteCommand(NamedTuple):
-    """How the tests of a project are started."""
+    """The command that runs a project's tests."""
 
     name: str
     words: tuple[str, ...]
@@ -61,23 +63,23 @@ class SuiteCommand(NamedTuple):
 
 
 class SuiteNotRun(Exception):
-    """Nothing is known about the tests; the text says why."""
+    """The tests could not be run; the text gives the reason."""
 
 
 class SuiteRun(NamedTuple):
-    """What one run came to."""
+    """The result of one run."""
 
     result: Literal["passed", "failed"]
     output: str
     is_broken: bool = False
-    """Whether no test has failed: they could not even be run."""
+    """Whether the tests could not even start, so that no test has failed."""
 
 
 # How tests are found.
 
 
 def find_suite(folder: Path) -> SuiteCommand | None:
-    """The command that tests a project, by the files that its tools read; None if there is none."""
+    """Return the test command of a project, by the files of its tools; None if there is none."""
     for find in (_pytest, _npm, _go, _cargo):
         if (command := find(folder)) is not None:
             return command
@@ -154,7 +156,7 @@ def _cargo(folder: Path) -> SuiteCommand | None:
 
 
 class ProjectTests:
-    """The tests of one review. What the person answered counts until the review ends."""
+    """The tests of one review. The user's answer counts until the review ends."""
 
     def __init__(
         self, turn: KitTurn[Any], command: SuiteCommand, grants: SessionGrants, meter: BudgetMeter
@@ -169,7 +171,7 @@ class ProjectTests:
         self.command = command
 
     async def run(self, report: ToolReport) -> SuiteRun:
-        """Of the project as it is. Raises `SuiteNotRun`."""
+        """Run the tests on the project as it is. Raises `SuiteNotRun`."""
         async with self._turns:
             await self._ask(report)
             if self._unchanged_run is None:
@@ -179,7 +181,7 @@ class ProjectTests:
     async def run_with(
         self, report: ToolReport, texts: Mapping[str, str], wish: PermissionWish | None = None
     ) -> SuiteRun:
-        """Of the project with other texts in some of its files. `wish` is asked for once, too.
+        """Run the tests on the project with other texts in some files. `wish` is also asked for once.
 
         Raises `SuiteNotRun`.
         """
@@ -216,7 +218,7 @@ class ProjectTests:
             raise SuiteNotRun(f"{program} is not installed")
         if (seconds := min(SECONDS, self._meter.seconds_left())) <= 0:
             raise SuiteNotRun("the time budget is used up")
-        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="dragoman-tests-"))
+        folder = Path(tempfile.mkdtemp(prefix="dragoman-tests-"))  # no thread: after a cancel it is nobody's
         stop = threading.Event()
         source = Path(self._turn.session.cwd)
         copying = asyncio.ensure_future(asyncio.to_thread(_copy_project, source, folder, texts, stop))
@@ -252,7 +254,7 @@ class ProjectTests:
 
 
 def is_new_file(folder: str, path: str) -> bool:
-    """Whether a path names a file that could be made in a folder, and is none yet."""
+    """Whether a path names a file in a folder that does not exist yet."""
     full_path = os.path.normpath(os.path.join(folder, path))
     parts = Path(os.path.relpath(full_path, folder)).parts
     is_inside = bool(parts) and not LEFT_OUT.intersection(parts) and os.pardir not in parts

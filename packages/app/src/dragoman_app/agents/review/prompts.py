@@ -1,4 +1,4 @@
-"""Answers prompts: starts the action that fits the intent. Imported with the first prompt, not before."""
+"""Answers prompts: starts the action for the intent. Imported with the first prompt."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def reply(turn: KitTurn[ReviewConversation], command: str, argument: str) 
 
 
 async def answer(turn: KitTurn[ReviewConversation], text: str) -> v1.PromptResponse:
-    """A prompt in somebody's own words."""
+    """Answer a prompt in free text."""
     words, pieces = snippets(text)
     has_attachments = bool(pieces) or any(
         isinstance(block, v1.ResourceLink | v1.EmbeddedResource) for block in turn.prompt
@@ -85,7 +85,7 @@ async def answer(turn: KitTurn[ReviewConversation], text: str) -> v1.PromptRespo
 async def carry_out(
     turn: KitTurn[ReviewConversation], intent: Intent, pieces: tuple[Snippet, ...] = ()
 ) -> v1.PromptResponse:
-    """Do what is wanted. The answer tells the tokens that it took: none, if no model was asked."""
+    """Run an intent. The answer reports the used tokens: none, if no model was asked."""
     stop_reason: v1.StopReason = "end_turn"
     match intent:
         case ReviewIntent():
@@ -134,7 +134,7 @@ MOST = 200
 
 
 def load_all_rules(root: str) -> tuple[tuple[RuleText, ...], str]:
-    """All rules, and what is wrong with those that the project brings."""
+    """Return all rules, and the errors of the project's own rules."""
     more: tuple[ReviewRule, ...] = ()
     complaint = ""
     try:
@@ -145,7 +145,7 @@ def load_all_rules(root: str) -> tuple[tuple[RuleText, ...], str]:
 
 
 def rules_summary(entries: Sequence[RuleText], query: str) -> str:
-    """A list of rules; without a wish, how many there are of each kind."""
+    """Return a list of rules; without a filter, their number for each kind."""
     if not query:
         kinds = Counter(entry.id.partition("/")[0] for entry in entries)
         rows = [f"- `{kind}`: {count_of(count, 'rule')}" for kind, count in sorted(kinds.items())]
@@ -174,7 +174,7 @@ def _fits(entry: RuleText, needle: str) -> bool:
 
 
 def rule_details(entries: Sequence[RuleText], last: LastReview | None, what: str) -> str:
-    """A rule by its name, or a finding of the last review by its number."""
+    """Return a rule by its name, or a finding of the last review by its number."""
     if what.isdigit():
         return _finding_in_full(last, int(what))
     name = what.lower().replace(" ", "-")

@@ -24,7 +24,7 @@ REFUSED = "content_filter"
 
 
 class ModelExplanation:
-    """One explanation, told as it comes."""
+    """One explanation, sent as it arrives."""
 
     def __init__(
         self, turn: KitTurn[ReviewConversation], endpoint: ModelEndpoint, config: CoderConfig
@@ -34,7 +34,7 @@ class ModelExplanation:
         self._config = config
 
     async def explain(self, findings: Sequence[Finding], texts: Mapping[str, str]) -> str | None:
-        """Say what matters most; None if that was done, else why it was not."""
+        """Explain what matters most; return None, or the reason if it failed."""
         request = ModelRequest(parts=[UserPromptPart(content=excerpts(findings, texts))])
         await self._turn.say(f"## Explained by {self._endpoint.model}\n\n")
         async with ModelClient(self._endpoint, self._config) as model:

@@ -1,4 +1,4 @@
-"""One review, from what was asked to the summary: choose, read, analyse, sum up, offer what can be mended.
+"""One review, from the request to the summary: choose, read, analyse, summarise, offer fixes.
 
 Whatever was told is remembered, also when the review is cancelled in the middle: the numbers that a person
 has seen stay good.
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 async def run_review(
     turn: KitTurn[ReviewConversation], intent: ReviewIntent, pieces: Sequence[Snippet] = ()
 ) -> v1.StopReason:
-    """Review what is wanted, and mend it if that is wanted too; returns why it ended."""
+    """Run a review, and fix findings if requested; return the stop reason."""
     mends = intent.fix or turn.session.mode_id == "fix"
     use = model_use(turn)
     steps = Steps(turn, *_step_names(use, mends=mends))
@@ -99,7 +99,7 @@ def _step_names(use: ModelUse, *, mends: bool) -> list[str]:
 
 
 class ReviewRun:
-    """The review of texts that were read: by rules, and by a model where that is wanted."""
+    """The review of texts that were read: by rules, and by a model if requested."""
 
     def __init__(
         self,
@@ -120,14 +120,14 @@ class ReviewRun:
 
     @property
     def findings(self) -> list[Finding]:
-        """In the order in which they are told: the worst first, then as a reader goes through files."""
+        """The findings in the order of the report: the worst first, then in the order of files."""
         by_model = [] if self._model is None else self._model.findings
         by_rules = sorted(self._analysis.findings, key=by_severity)
         # What the model found and verified comes before what rules say of the same severity.
         return sorted([*by_model, *by_rules], key=lambda finding: finding.severity.rank)
 
     async def review(self, steps: Steps, use: ModelUse) -> None:
-        """Everything but the fixes."""
+        """Run everything but the fixes."""
         turn, count = self._turn, len(self._input.sources)
         await self._load_settings()
         model = await self._start_model() if use == "review" else None
@@ -223,7 +223,7 @@ class ReviewRun:
         self._texts = ReviewTexts(self._turn, self._input, rules)
 
     def keep(self) -> None:
-        """The session remembers what was told."""
+        """Store the reported findings in the session."""
         files = dict(self._texts.digests())
         self._turn.session.conversation.keep(
             LastReview(what=self._targets.what, files=files, findings=list(self.findings))
@@ -265,7 +265,7 @@ ModelUse = Literal["review", "explain", "none"]
 
 
 def model_use(turn: KitTurn[ReviewConversation]) -> ModelUse:
-    """What the model does in this session; nothing if there is none."""
+    """Return the use of the model in this session; nothing if there is none."""
     if turn.session.conversation.model is None:
         return "none"
     setting = turn.session["model_use"]
@@ -273,7 +273,7 @@ def model_use(turn: KitTurn[ReviewConversation]) -> ModelUse:
 
 
 async def explain(turn: KitTurn[ReviewConversation], findings: Sequence[Finding], texts: ReviewTexts) -> None:
-    """Have findings explained; a model that does not is told of, and nothing else happens."""
+    """Have the model explain findings; if it does not, report that and continue."""
     config = turn.session.conversation.model
     assert config is not None
     endpoint = reach_model(config)
@@ -294,7 +294,7 @@ async def explain(turn: KitTurn[ReviewConversation], findings: Sequence[Finding]
 
 
 def reach_model(config: CoderConfig) -> ModelEndpoint | str:
-    """How the model is reached, or why it is not."""
+    """Return how to reach the model, or why it can't be reached."""
     try:
         return endpoint(config, config.model or "")
     except BadConfig as error:
@@ -309,7 +309,7 @@ _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 
 
 class AnalysisTool(NamedTuple):
-    """Something that judges."""
+    """A tool that finds problems."""
 
     name: str
     title: str
@@ -317,7 +317,7 @@ class AnalysisTool(NamedTuple):
 
 
 def tools_for(languages: Sequence[str | None]) -> list[AnalysisTool]:
-    """Who has something to say about texts in these languages."""
+    """Return the tools for texts in these languages."""
     tools = [AnalysisTool(OWN, f"Built-in rules: {count_of(len(languages), 'file')}", "search")]
     python = sum(language == "python" for language in languages)
     scripts = sum(language in _SCRIPTS for language in languages)
@@ -332,7 +332,7 @@ def tools_for(languages: Sequence[str | None]) -> list[AnalysisTool]:
 
 
 class Analysis:
-    """What was found so far; complete when `run` has returned, partial when it was cancelled."""
+    """The findings so far; complete when `run` has returned, partial when it was cancelled."""
 
     def __init__(
         self,
@@ -368,7 +368,7 @@ class Analysis:
                 )
 
     async def add(self, finding: Finding) -> None:
-        """One more. Raises a `ToolProblem` if it is about a text that cannot be read."""
+        """Add a finding. Raises a `ToolProblem` if its text can't be read."""
         await self._texts.load_reviewed(finding.path)
         self.findings.append(finding)
 

@@ -1,5 +1,5 @@
-"""The texts that a model may see in a review: those that are reviewed, and files of the session's folders
-that it asks for. It sees them with their secrets masked; files that are made for secrets it does not see.
+"""The texts that a model may see in a review: the reviewed ones, and files of the session's folders on
+request. Secrets in them are masked; files made for secrets are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dragoman_review.rules import ReviewRule
 from dragoman_review.secrets import mask_secrets
 
 LARGEST = 1_000_000
-"""Characters of a file that a model may ask for."""
+"""The most characters of a file that a model may request."""
 
 PRIVATE = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "id_rsa*", "id_ed25519*", "id_ecdsa*"),
@@ -34,16 +34,16 @@ class ReviewText(NamedTuple):
     """One text."""
 
     display_path: str
-    """What it is called in findings."""
+    """The name in findings."""
     path: str | None
-    """Where it lies; None if in no file."""
+    """The path of the file; None if the text is not a file."""
     text: str
     masked_text: str
-    """The same with its secrets masked: line for line, character for character."""
+    """The text with masked secrets: line for line, character for character."""
 
 
 class ReviewTexts:
-    """All texts of one review, by what they are called in findings."""
+    """All texts of one review by their names in findings."""
 
     def __init__(self, turn: KitTurn[Any], review_input: ReviewInput, rules: Sequence[ReviewRule]) -> None:
         self._files = TurnFiles(turn)
@@ -55,7 +55,7 @@ class ReviewTexts:
         self._texts: dict[str, ReviewText] = {}
 
     async def load(self, path: str) -> ReviewText:
-        """A text by its path; raises a `ToolProblem` that says why a model does not get it."""
+        """Return a text by its path; raises a `ToolProblem` with the reason if the model must not get it."""
         display_path = (
             path if path in self._unmasked_texts else self.folders.display(self.folders.absolute(path))
         )
@@ -64,7 +64,7 @@ class ReviewTexts:
         return await self.load_reviewed(display_path)
 
     async def load_reviewed(self, display_path: str) -> ReviewText:
-        """A text that a finding is about."""
+        """Return the text of a finding."""
         if display_path not in self._unmasked_texts:
             self._unmasked_texts[display_path] = await self._read(display_path)
         if display_path not in self._texts:
@@ -74,7 +74,7 @@ class ReviewTexts:
         return self._texts[display_path]
 
     async def mask_all(self, paths: Iterable[str]) -> Mapping[str, str]:
-        """Texts as a model may see them; those that are made for secrets are left out."""
+        """Return texts as a model may see them, without those made for secrets."""
         return {
             display_path: (await self.load_reviewed(display_path)).masked_text
             for display_path in dict.fromkeys(paths)
@@ -82,12 +82,12 @@ class ReviewTexts:
         }
 
     def mask(self, words: str, *, path: str = "") -> str:
-        """A text that is not in `load`, such as what a person wrote or what a file was before."""
+        """Mask a text that does not come from `load`, such as a user's words or an old version of a file."""
         return mask_secrets(words, path=path, rules=self._rules)
 
     async def find_below(self, path: str, top: Path) -> tuple[str, str]:
-        """What a file is called here and below the top of its repository, also if it is gone; raises a
-        `ToolProblem` that says why a model does not get it.
+        """Return a file's name here and below the top of its repository, even if it is gone; raises a
+        `ToolProblem` with the reason if the model must not get it.
         """
         display_path = self.folders.display(self.folders.absolute(path))
         full_path = await self._admit(display_path)
@@ -114,7 +114,7 @@ class ReviewTexts:
         return path, text
 
     def digests(self) -> Mapping[str, ReviewedText]:
-        """What a session remembers of the texts."""
+        """Digests of the texts, which a session remembers."""
         return {
             display_path: ReviewedText(path=path, digest=digest(text))
             for display_path, (path, text) in self._unmasked_texts.items()

@@ -1,4 +1,4 @@
-"""The second step of a review: reading what was chosen, a few files at a time, the client's view first."""
+"""The second step of a review: read the chosen files, a few at a time, the client's version first."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dragoman_app.agents.review.targets import ReviewTarget
 from dragoman_review.source import ReviewSource
 
 AT_ONCE = 8
-"""Reads that wait at the same time: an editor answers them one by one anyway."""
+"""The simultaneous reads: an editor answers them one by one anyway."""
 
 
 class ReviewInput(NamedTuple):
-    """Texts, each with where it lies, and what could not be read."""
+    """Texts with their places, and unreadable files."""
 
     sources: tuple[ReviewSource, ...]
     paths: dict[str, str | None]
@@ -29,7 +29,7 @@ class ReviewInput(NamedTuple):
 
 
 async def read_sources(turn: KitTurn[ReviewConversation], targets: Sequence[ReviewTarget]) -> ReviewInput:
-    """Read everything. Files that cannot be read are told, and left out."""
+    """Read everything. Unreadable files are reported and left out."""
     places = [v1.ToolCallLocation(path=target.path) for target in targets if target.path]
     title = f"Read {targets[0].display_path}" if len(targets) == 1 else f"Read {len(targets)} files"
     async with turn.tool(title, name="read_files", kind="read", locations=places[:LOCATIONS]) as call:

@@ -11,7 +11,7 @@ from dragoman.schema import v1
 
 
 class Steps:
-    """Steps that are taken one after another; each goes from pending to in progress to completed."""
+    """Steps in order; each goes from pending to in progress to completed."""
 
     def __init__(self, turn: KitTurn[Any], *names: str) -> None:
         self._turn = turn
@@ -32,7 +32,7 @@ class Steps:
 
     @asynccontextmanager
     async def step(self, name: str | None = None) -> AsyncIterator[None]:
-        """The next one; `name` says it more exactly, now that more is known."""
+        """Begin the next step; `name` is a more exact title."""
         if name is not None:
             self._names[self._done_count] = name
         self._is_running = True
@@ -43,7 +43,7 @@ class Steps:
         await self.tell()
 
     async def finish(self) -> None:
-        """Nothing is left to do, whatever was planned."""
+        """Complete all steps, even planned ones that were not needed."""
         if self._done_count < len(self._names):
             self._done_count, self._is_running = len(self._names), False
             await self.tell()

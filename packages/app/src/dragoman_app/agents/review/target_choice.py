@@ -1,4 +1,4 @@
-"""The first step of a review: which texts are meant. What git or the disk says is shown as a tool call."""
+"""The first step of a review: find the texts. The answers of git and the disk are shown as a tool call."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from dragoman_review.git import GitRefused
 from dragoman_review.programs import ToolFailed
 
 LOCATIONS = 100
-"""Places that a tool call names; an editor shows no more anyway."""
+"""The most places in a tool call; editors show no more."""
 
 
 async def choose(
     turn: KitTurn[ReviewConversation], intent: ReviewIntent, pieces: Sequence[Snippet]
 ) -> ReviewTargets:
-    """What is meant by a prompt, its attachments and the code in it."""
+    """Return the targets of a prompt: its paths, its attachments and its code."""
     ground = SessionFolders(turn.session)
     async with turn.tool(_title(intent), name="find_files", kind="search", raw_input=_input(intent)) as call:
         targets = _with_names(await _find_targets(turn, ground, intent, pieces))

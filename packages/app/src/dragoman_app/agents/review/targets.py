@@ -1,4 +1,4 @@
-"""What shall be reviewed: from named paths, attachments and folders to a list of texts that can be read.
+"""The targets of a review: turns named paths, attachments and folders into a list of readable texts.
 
 Folders are listed by ourselves, within the folders of the session only; whether a named file exists is left
 to whoever reads it, because an editor may have one open that no disk has. What could not be found is told,
@@ -20,11 +20,11 @@ from dragoman_review.git import GitChanges, list_files
 from dragoman_review.source_files import files_below, is_worth_it
 
 MOST = 5_000
-"""Files of one review. More than these take minutes, and nobody reads what is found in them."""
+"""The most files of one review. More would take minutes, and nobody could read the findings."""
 
 
 class GitBase(NamedTuple):
-    """A file as it was before, in git's words."""
+    """An old version of a file, in git's terms."""
 
     top: Path
     revision: str | None
@@ -37,28 +37,28 @@ class ReviewTarget(NamedTuple):
     """One text to review."""
 
     display_path: str
-    """What it is called in findings: its path within the session's folder, if it lies in there."""
+    """The name in findings: the path within the session's folder, if the file is in it."""
     path: str | None = None
-    """Where it lies; None if in no file."""
+    """The path of the file; None if the text is not a file."""
     text: str | None = None
-    """Its text, if that came with the prompt or from the index."""
+    """The text, if it came with the prompt or from the index."""
     lines: frozenset[int] | None = None
     """The lines to report on; None for all."""
     base: GitBase | None = None
 
 
 class ReviewTargets(NamedTuple):
-    """What one prompt is about."""
+    """The targets of one prompt."""
 
     what: str
-    """In a few words, for titles."""
+    """A few words for titles."""
     targets: tuple[ReviewTarget, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was not found, or not taken."""
+    """Files that were not found or not accepted."""
     words: str = ""
-    """What the user should hear before it begins."""
+    """Text for the user before the review begins."""
     changes: GitChanges | None = None
-    """What git says has changed, if that is what the prompt is about."""
+    """The changes from git, if the prompt is about changes."""
     is_staged: bool = False
 
 
@@ -70,7 +70,7 @@ class SessionFolders:
         self._roots = [os.path.realpath(root) for root in session.roots]
 
     def absolute(self, path: str) -> str:
-        """Where a path leads that a person wrote: seen from the session's folder."""
+        """Return the absolute path of a user's path, seen from the session's folder."""
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
 
     def relative(self, path: str) -> str:
@@ -84,18 +84,18 @@ class SessionFolders:
         return os.path.isdir(path)
 
     def display(self, path: str) -> str:
-        """A path as short as it can be told."""
+        """Return the shortest form of a path."""
         inside = os.path.relpath(path, self.cwd)
         short = path if inside.startswith("..") or os.path.isabs(inside) else inside
         return short.replace(os.sep, "/")
 
     def holds(self, path: str) -> bool:
-        """Whether a path lies in one of the folders, links resolved."""
+        """Whether a path is in one of the folders, with links resolved."""
         real = os.path.realpath(path)
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self._roots)
 
     async def files(self, folder: str) -> list[str]:
-        """The files of a folder that are worth a review; git knows best which those are."""
+        """Return the files of a folder that are worth a review, preferably from git."""
         listed_files = await list_files(Path(folder))
         if listed_files is None:
             return await asyncio.to_thread(_below, folder)
@@ -114,7 +114,7 @@ def _worthy(paths: Iterable[Path]) -> list[str]:
 
 
 class TargetCollector:
-    """Collects what was named, each thing once."""
+    """Collects the named targets, each once."""
 
     def __init__(self, ground: SessionFolders) -> None:
         self._ground = ground
@@ -139,7 +139,7 @@ class TargetCollector:
             self._add(ReviewTarget(piece.name, None, piece.text), piece.name)
 
     def add_attached(self, blocks: Sequence[v1.ContentBlock]) -> None:
-        """Texts and links that came with the prompt. An embedded text is reviewed as it was sent."""
+        """Add texts and links of the prompt. An embedded text is reviewed as it was sent."""
         for block in blocks:
             match block:
                 case v1.EmbeddedResource(resource=v1.TextResourceContents(uri=uri, text=text)):

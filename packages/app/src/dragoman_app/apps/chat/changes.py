@@ -1,4 +1,4 @@
-"""What a turn changed on disk, for the review on the screen."""
+"""Finds the changes of a turn on disk, for the review on the screen."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ from dragoman_local.workspace.snapshots import FileChange, Snapshot, take_snapsh
 from dragoman_local.workspace.tree_store import TreeStore
 
 SETTINGS = SnapshotSettings(seconds=3.0)
-"""Somebody waits for the turn to begin: a folder that takes longer is not looked at, and that is told."""
+"""Limits for a look before a turn, for which a user waits: a folder that takes longer is skipped, with a
+note.
+"""
 
 
 class TurnSnapshot:
-    """The folder before the turn, and what was different after it. One at a time; `aclose` forgets it."""
+    """The folder before the turn, and the differences after it. One at a time; `aclose` removes it."""
 
     def __init__(self, folder: str, tell: Callable[[str], None]) -> None:
         self._folder = folder
@@ -47,14 +49,14 @@ class TurnSnapshot:
         await self._take(lambda: take_snapshot([self._folder], settings=SETTINGS, store=store))
 
     async def begin_turn(self, session_id: str, *, agent: str, prompt: str) -> None:
-        """The turn that was looked at begins now."""
+        """Note that the turn begins now."""
         if self.memory is not None and isinstance(self._snapshot, Snapshot):
             look = asyncio.get_running_loop().create_future()
             look.set_result(self._snapshot)
             await self.memory.begin(session_id, look, agent=agent, prompt=prompt)
 
     async def take_there(self, call: CallMethod, session_id: str) -> None:
-        """The same for a session whose folders are on another machine."""
+        """Do the same for a session whose folders are on another machine."""
         await self._take(lambda: look_there(call, session_id))
 
     async def _take(self, look: Callable[[], Awaitable[DiskSnapshot]]) -> None:
@@ -87,7 +89,7 @@ class TurnSnapshot:
 
 
 class SnapshotReview:
-    """A `Review`."""
+    """Implements `Review`."""
 
     def __init__(self, changes: DiskChanges, files: Sequence[FileChange]) -> None:
         self._changes = changes
@@ -115,7 +117,9 @@ Answer = TypeVar("Answer")
 
 
 class LocalRewinds:
-    """A `ChatRewinds` of a session whose turns are kept here. `tell` hears of what was done."""
+    """Implements `ChatRewinds` for a session whose turns are stored here. `tell` is called
+    with each result.
+    """
 
     def __init__(self, memory: TurnMemory | None, session: str, tell: Callable[[RewindDone], None]) -> None:
         if memory is None or memory.store is None:
@@ -159,7 +163,7 @@ class LocalRewinds:
 
 
 class HubRewinds:
-    """A `ChatRewinds` of a session at a hub, which `call` asks by the names of its methods."""
+    """Implements `ChatRewinds` for a session at a hub; `call` calls the hub's methods."""
 
     def __init__(self, call: Callable[[str, dict[str, object]], Awaitable[object]], session: str) -> None:
         self._call = call

@@ -36,7 +36,7 @@ from dragoman_local.known import AgentSource, KnownAgent
 
 
 def run(args: argparse.Namespace) -> int:
-    """`dragoman chat`; returns the exit status."""
+    """Run `dragoman chat`; return the exit status."""
     if not (os.isatty(0) and os.isatty(2)):  # where Textual reads and draws
         raise LocalMistake("needs a terminal. Without a terminal, use `dragoman run`")
     backend, request = make_backend(args)
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | None]:
-    """The backend, and the session to open first. Raises `UsageMistake` or another `LocalMistake`."""
+    """Return the backend, and the session to open first. Raises `UsageMistake` or another `LocalMistake`."""
     if args.place and args.hub:
         raise UsageMistake(
             "--in works only for agents that this command starts", "set the agent's place in hub.toml"
@@ -121,7 +121,7 @@ def _folder(path: str | None) -> str:
 # `transport.guard`).
 
 WITHIN = 6.0
-"""Seconds: an agent that ignores everything is killed after four."""
+"""The most seconds for the end: an agent that ignores everything is killed after four."""
 
 HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)
 
@@ -129,14 +129,14 @@ ENDING = tuple({signal.SIGTERM, signal.SIGINT, HANGUP, getattr(signal, "SIGQUIT"
 
 
 class TerminalEnd(ShutdownSignals):
-    """An `EndRequest` of the terminal client."""
+    """Implements `EndRequest` for the terminal client."""
 
     def __init__(self) -> None:
         super().__init__(within=WITHIN, signals=ENDING)
 
     @property
     def status(self) -> int:
-        """The exit status that shells give to a program that a signal ended; 0 if none came."""
+        """The exit status that shells give to a program ended by a signal; 0 without a signal."""
         return 0 if self.number is None else 128 + self.number
 
     def hang_up(self) -> None:
@@ -162,17 +162,17 @@ class TerminalEnd(ShutdownSignals):
 
 QUESTION: Final = b"\x1b]11;?\x1b\\\x1b[c"
 SECONDS: Final = 0.15
-"""For both answers; a terminal far away that is slower gets the dark theme."""
+"""The most seconds for both answers; a slower remote terminal gets the dark theme."""
 
 LONGEST: Final = 4096
-"""Bytes of an answer."""
+"""The most bytes of an answer."""
 
 _BACKGROUND = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
 _ATTRIBUTES = re.compile(rb"\x1b\[\?[\d;]*c")
 
 
 def theme_for(name: str, environ: Mapping[str, str], ask: Callable[[], bytes]) -> str:
-    """The theme that is meant by `auto`, `dark`, `light` or its own name. `ask` asks the terminal."""
+    """Return the theme for `auto`, `dark`, `light` or its own name. `ask` asks the terminal."""
     if name == "auto":
         name = "light" if _is_light(environ, ask) else "dark"
     return {"dark": "dragoman", "light": "dragoman-light"}.get(name, name)
@@ -188,7 +188,7 @@ def _is_light(environ: Mapping[str, str], ask: Callable[[], bytes]) -> bool:
 
 
 def is_light_answer(answer: bytes) -> bool:
-    """Whether the colour that a terminal has told is a light one."""
+    """Whether a terminal's answer names a light colour."""
     match = _BACKGROUND.search(answer)
     if match is None:
         return False
@@ -197,8 +197,8 @@ def is_light_answer(answer: bytes) -> bool:
 
 
 def ask_terminal(fd: int) -> bytes:
-    """What the terminal says of its background; nothing if it does not say it in time, or if somebody types
-    already, whose keys must not be lost.
+    """Ask the terminal for its background; None if it does not answer in time, or if the user is already
+    typing, whose keys must not be lost.
     """
     try:
         import termios

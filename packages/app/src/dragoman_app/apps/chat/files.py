@@ -24,11 +24,11 @@ from dragoman_local.workspace.snapshot_entries import IGNORED
 MOST = 50_000
 SECONDS = 3.0
 FRESH = 5.0
-"""Seconds that a list is good for."""
+"""The seconds until a list is read again."""
 
 
 class FileFinder:
-    """Below one folder."""
+    """Finds files below one folder."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -46,7 +46,7 @@ class FileFinder:
 
 
 def list_files(folder: str) -> list[str]:
-    """Paths below it, shortest folders first."""
+    """Return paths below a folder, shortest folders first."""
     paths = _from_git(folder)
     if paths is None:
         paths = [path for path, _ in zip(_walk(folder), range(MOST), strict=False)]
@@ -76,17 +76,19 @@ def _walk(folder: str) -> Iterator[str]:
 # do no harm.
 
 WHOLE = 1024 * 1024
-"""Bytes of a file that is shown whole."""
+"""The most bytes of a file to show completely."""
 
 AROUND = 1000
-"""Lines before and behind the wanted one that are shown of a larger file."""
+"""The lines to show before and after the wanted line of a larger file."""
 
 LONGEST_LINE = 64 * 1024
-"""Bytes of one line of a larger file."""
+"""The most bytes of one line of a larger file."""
 
 
 def read_file_text(folder: str, path: str, line: int = 0) -> FileText:
-    """The file, or the lines around `line` of a large one. Raises `LocalMistake` with the reason if not."""
+    """Return the file, or the lines around `line` of a large one. Raises `LocalMistake` with the reason if it
+    can't be read.
+    """
     place = os.path.join(folder, os.path.expanduser(path) if path.startswith("~/") else path)
     try:
         with open_regular(place) as file:

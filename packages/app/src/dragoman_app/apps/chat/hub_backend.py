@@ -52,8 +52,8 @@ LISTED = 60
 
 
 class HubBackend(LocalBackend):
-    """A `ChatBackend` whose agents run elsewhere. Several addresses, with commas between, are those of hubs
-    that serve the same sessions.
+    """Implements `ChatBackend` for agents of a hub. Several addresses, separated by commas, are hubs with the
+    same sessions.
     """
 
     def __init__(self, cwd: str, rules: LocalRules, *, url: str, headers: Mapping[str, str]) -> None:
@@ -195,7 +195,7 @@ class HubBackend(LocalBackend):
 
 
 def with_agent(url: str, agent: str) -> str:
-    """The address at which a hub gives this agent."""
+    """Return the address at which a hub offers this agent."""
     if not agent:
         return url
     parts = urlsplit(url)
@@ -223,7 +223,7 @@ _WORDS = {"died": "the connection to the hub broke", "resumed": "connected again
 
 
 class HubChat(LocalChat):
-    """A `ChatSession` whose agent works elsewhere."""
+    """Implements `ChatSession` for an agent at a hub."""
 
     _arrears: MissedUpdates | None = None
     _catching_up: asyncio.Task[None] | None = None
@@ -233,7 +233,7 @@ class HubChat(LocalChat):
         return self.session.agent.handle
 
     def travel(self, route: HubRoute) -> None:
-        """This is how we get there."""
+        """Use this route to the hub."""
         route.on_back = lambda: self._back(route)
 
     def _back(self, route: HubRoute) -> None:
@@ -272,7 +272,7 @@ class HubChat(LocalChat):
         await super().aclose()
 
     def on_chat_event(self, event: SupervisionEvent) -> None:
-        """There is no process of ours that could die: what breaks is the way to the hub."""
+        """Handle an event: without a process here, only the connection to the hub can break."""
         if event.kind in _WORDS:
             event = replace(event, text=f"{_WORDS[event.kind]}{f': {event.error}' if event.error else ''}")
         super().on_chat_event(event)
@@ -286,7 +286,7 @@ class HubChat(LocalChat):
         ]
 
     async def read_file(self, path: str, line: int = 0) -> FileText:
-        """The hub shows files below the session's folders alone."""
+        """Read a file: the hub shows only files below the session's folders."""
         params: dict[str, object] = {"sessionId": self.session.id, "path": path}
         answer = await self._call("file", params | ({"line": line} if line else {}))
         first = answer.get("first")
@@ -307,7 +307,7 @@ class HubChat(LocalChat):
         return answer if isinstance(answer, dict) else {}
 
     async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
-        """Links: whether they lead anywhere, only the agent can tell."""
+        """Return links: only the agent can tell whether they exist."""
         whole = [path if path.startswith("/") else f"{self.cwd}/{path}" for path in paths]
         return [v1.ResourceLink(name=path.rpartition("/")[2], uri=f"file://{path}") for path in whole]
 
@@ -325,7 +325,7 @@ class HubChat(LocalChat):
 
 
 class HubReview:
-    """A `ChangeReview`."""
+    """Implements `ChangeReview`."""
 
     def __init__(
         self, hub: AgentHandle, session_id: str, files: Sequence[ReviewedFile], notes: Sequence[str]
@@ -343,7 +343,7 @@ class HubReview:
 
 
 async def call_hub(hub: AgentHandle, method: str, params: dict[str, object]) -> object:
-    """What a hub says beyond the protocol; nothing if it is none, or does not allow it."""
+    """Call a method of the hub; None if the server is not a hub or refuses."""
     try:
         return await hub.call(method, params)
     except DragomanError:

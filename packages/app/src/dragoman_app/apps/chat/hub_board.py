@@ -1,4 +1,4 @@
-"""The board of a hub's sessions, over a connection of its own that follows no session.
+"""The board of a hub's sessions, over its own connection, which follows no session.
 
 The hub tells of every session that moves (`_dragoman/hub/watch`); how sessions get on is asked for while it
 may have changed (`_dragoman/hub/progress`). A connection that breaks is opened again until the board is
@@ -36,30 +36,30 @@ from dragoman_local.workspace.policy.decision import usable_options
 HUB = "_dragoman/hub/"
 
 MOST_SESSIONS = 1000
-"""Sessions that are listed, the latest; search finds the others."""
+"""The most sessions in the list, the latest ones; search finds the others."""
 
 PAGE = 500
 PROGRESS = 100
-"""Sessions in one question for progress, as the hub allows."""
+"""The most sessions in one progress request, as the hub allows."""
 
 EVERY = 1.5
-"""Seconds between two looks at sessions that run."""
+"""The seconds between two checks of running sessions."""
 
 PAUSE = 0.15
-"""Seconds in which further news is waited for, before progress is asked for."""
+"""The seconds to wait for further news before progress is requested."""
 
 LONGEST_WAIT = 5.0
-"""Seconds between two attempts to connect: somebody looks at the board."""
+"""The most seconds between two attempts to connect: a user looks at the board."""
 
 Fields: TypeAlias = dict[str, Any]
-"""What a hub tells: decoded JSON, of which everything is checked where it is used."""
+"""Decoded JSON of a hub; every value is checked before use."""
 
 Dial: TypeAlias = Callable[[Client], AbstractAsyncContextManager[AgentHandle]]
 
 
 @asynccontextmanager
 async def open_hub_board(dial: Dial, on_change: Callable[[], None]) -> AsyncIterator[HubBoard]:
-    """The board, which lists sessions as soon as there is a connection."""
+    """Open the board, which lists sessions as soon as there is a connection."""
     board = HubBoard(dial, on_change)
     following = asyncio.create_task(board.follow(), name="board")
     try:
@@ -70,7 +70,7 @@ async def open_hub_board(dial: Dial, on_change: Callable[[], None]) -> AsyncIter
 
 
 class HubBoard:
-    """A `SessionBoard`, made by `open_hub_board`."""
+    """Implements `SessionBoard`, made by `open_hub_board`."""
 
     can_archive = True
 
@@ -98,7 +98,7 @@ class HubBoard:
     # Keeping up.
 
     async def follow(self) -> None:
-        """Until it is cancelled, or the hub does not want us."""
+        """Follow the sessions until cancelled, or until the hub refuses."""
         failures, backoff, was_there = 0, Backoff(most=LONGEST_WAIT), False
         while True:
             try:
@@ -294,7 +294,7 @@ class HubBoard:
 
 
 def make_board_session(fields: Fields, progress: Fields, questions: int) -> BoardSession:
-    """A session as the hub describes it, with its progress."""
+    """Return a session with its progress, from the hub's description."""
     session_id, agent, cwd = (_text(fields, name) for name in ("sessionId", "agent", "cwd"))
     turn_start = progress.get("turnStarted")
     changes = _member(progress, "changes")
@@ -315,9 +315,7 @@ def make_board_session(fields: Fields, progress: Fields, questions: int) -> Boar
 
 
 def make_permission(fields: Fields, *, cwd: str) -> PermissionQuestion | None:
-    """What a request of the inbox asks, whole; None if it is not a request for permission, or none that can
-    be understood.
-    """
+    """Return a permission request of the inbox; None if it is another kind of request, or unreadable."""
     if fields.get("method") != "session/request_permission":
         return None
     try:

@@ -17,20 +17,20 @@ from dragoman.transport.contract import Transport
 from dragoman_app.tui.ports import ChatEvent, ChatListener, UpdatesBehind
 
 LONGEST_WAIT = 5.0
-"""Seconds between two attempts: somebody sits there and waits."""
+"""The most seconds between two attempts: a user waits."""
 
 PAGE = 200
-"""Messages that are looked at to see how far we are behind; beyond it, the number says little to anybody."""
+"""The most messages to count how far we are behind; a larger number would say little."""
 
 SILENCE = 5.0
-"""Seconds without an update after which nothing is on its way: a hub tells what it has as fast as it can."""
+"""The seconds without an update after which none is on its way: a hub sends as fast as it can."""
 
 History = Callable[[int], Awaitable[object]]
-"""The last so many messages of the session, as `_dragoman/hub/history` tells them."""
+"""Returns the last messages of the session from `_dragoman/hub/history`."""
 
 
 class HubRoute:
-    """To one address, for one conversation."""
+    """The connection to one address, for one conversation."""
 
     def __init__(self, url: str, headers: Mapping[str, str], listener: ChatListener) -> None:
         self.url = url
@@ -41,7 +41,7 @@ class HubRoute:
         self._transport: ResumingTransport | None = None
 
     def dial(self) -> Transport:
-        """A new conversation, over as many connections as it takes."""
+        """Open a new conversation, over as many connections as necessary."""
         self.reason = ""
         backoff = Backoff(most=LONGEST_WAIT)
         self._transport = resuming(self.url, headers=self._headers, on_notice=self.on_notice, backoff=backoff)
@@ -49,12 +49,12 @@ class HubRoute:
 
     @property
     def is_open(self) -> bool:
-        """Whether something that is said now gets there now."""
+        """Whether a message would be sent at once."""
         return self._transport is not None and self._transport.core.phase in ("live", "plain")
 
     def why_not(self, error: DragomanError) -> str:
-        """What kept us from getting there, in better words than the call has that failed with it; nothing if
-        it was not the way.
+        """Return the reason why the hub can't be reached, which is clearer than the error of the failed call;
+        None for other errors.
         """
         if self._transport is None:
             return ""
@@ -80,7 +80,7 @@ class HubRoute:
 
 
 class MissedUpdates:
-    """Updates of one session that the hub has and that have not come yet, counted down as they come."""
+    """Counts the updates of one session that have not arrived yet."""
 
     def __init__(self) -> None:
         self._attempts_left = 0
@@ -99,13 +99,13 @@ class MissedUpdates:
             self._news.set()
 
     def settle(self) -> None:
-        """Everything is here: a turn has ended, and its end comes after all that was said in it."""
+        """Note that all updates are here: a turn has ended, and its end comes last."""
         self._attempts_left = 0
         self._or_more = False
         self._news.set()
 
     async def catch_up(self, history: History, here: Callable[[], str]) -> None:
-        """Until all is here that the hub has. `here` is how far we have been told."""
+        """Wait until all updates of the hub are here. `here` is the cursor of the last one."""
         try:
             while True:
                 self._came, cursor = 0, here()
@@ -121,8 +121,8 @@ class MissedUpdates:
 
 
 def count_missed(answer: object, cursor: str) -> tuple[int, bool]:
-    """How many updates stand behind the cursor, and whether there are more before those that were told. None
-    if nobody can tell. Cursors are the hub's own: they are equal or not, and nothing else.
+    """Return how many updates come after the cursor, and whether there are older ones. Cursors belong to the
+    hub: they can only be compared for equality.
     """
     entries = answer.get("messages") if isinstance(answer, dict) else None
     messages = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []

@@ -43,11 +43,13 @@ from dragoman_local.known.lookup import find_agent_in
 from dragoman_local.workspace.settings import LocalRules
 
 LISTED = 60
-"""Sessions in the list; words find the others."""
+"""The most sessions in the list; search finds the others."""
 
 
 class LocalBackend:
-    """A `ChatBackend`: agents are child processes, and every session is recorded unless `record` is off."""
+    """Implements `ChatBackend`: agents are child processes, and every session is recorded unless `record` is
+    off.
+    """
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class LocalBackend:
                     await _describe(recorder, journal, stream, name)
 
     async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
-        """It is told of what the history has."""
+        """Continue with another agent, which gets a brief from the history."""
         await self._target(agent)  # that it is there is found out before the other one is left
         if request.session is None:
             return ChatRequest(agent=agent, cwd=request.cwd, source=request.source)
@@ -130,7 +132,7 @@ class LocalBackend:
         return ChatRequest(agent=agent, cwd=request.cwd, source=request.session)
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
-        """What the history has."""
+        """Return sessions from the history."""
         if not history_path().exists():
             return ()
         agent_names = {known_agent.name for known_agent in await asyncio.to_thread(known_agents)}
@@ -153,7 +155,7 @@ class LocalBackend:
             yield board
 
     def find_stored(self, name: str, cwd: str) -> ChatRequest:
-        """The conversation that is meant by an id, whoever it was with. Raises `LocalMistake`."""
+        """Return the conversation with this id, of any agent. Raises `LocalMistake`."""
         return asyncio.run(self._find_stored(name, cwd))
 
     async def _find_stored(self, name: str, cwd: str) -> ChatRequest:
@@ -306,16 +308,16 @@ def _once(infos: Sequence[StreamInfo]) -> list[StreamInfo]:
 # answered here. The history has no archive.
 
 EVERY = 2.0
-"""Seconds between two looks."""
+"""The seconds between two checks."""
 
 MOST_SESSIONS = 200
-"""Sessions that are listed, the latest; search finds the others."""
+"""The most sessions in the list, the latest ones; search finds the others."""
 
 TAIL = 64
-"""Entries that are read for the last line of a session."""
+"""The entries to read for the last line of a session."""
 
 LINES_READ = 20
-"""Sessions whose last line is read in one look, so that the first look is quick."""
+"""The sessions whose last line is read in one check, so that the first check is quick."""
 
 _SHOWN = frozenset({"prompt", "message", "thought", "tool", "permission", "error"})
 """Kinds of moments that say what a session is doing."""
@@ -323,12 +325,12 @@ _SHOWN = frozenset({"prompt", "message", "thought", "tool", "permission", "error
 _FAILED = frozenset({INTERRUPTED, "failed", "error", "refusal"})
 
 RequestOf = Callable[[StreamInfo], ChatRequest | None]
-"""How to open a session of the history; None if it cannot be."""
+"""Returns how to open a session of the history; None if it can't be opened."""
 
 
 @asynccontextmanager
 async def open_local_board(request_of: RequestOf, on_change: Callable[[], None]) -> AsyncIterator[LocalBoard]:
-    """The board; what is in the history is there a moment later."""
+    """Open the board; sessions of the history appear a moment later."""
     board = LocalBoard(request_of, on_change)
     looking = asyncio.create_task(board.keep_looking(), name="board")
     try:
@@ -339,7 +341,7 @@ async def open_local_board(request_of: RequestOf, on_change: Callable[[], None])
 
 
 class LocalBoard:
-    """A `SessionBoard`, made by `open_local_board`."""
+    """Implements `SessionBoard`, made by `open_local_board`."""
 
     can_archive = False
 
@@ -352,7 +354,7 @@ class LocalBoard:
         self._wake = asyncio.Event()
 
     async def keep_looking(self) -> None:
-        """Until it is cancelled."""
+        """Check for changes until cancelled."""
         while True:
             try:
                 await self._look()
@@ -396,7 +398,7 @@ class LocalBoard:
         )
 
     def show_archived(self, on: bool) -> None:
-        """There are none."""
+        """Do nothing: there are no archived sessions."""
 
     def question(self, session_id: str) -> BoardQuestion | None:
         return None

@@ -54,7 +54,7 @@ from dragoman_local.workspace.settings import LocalRules, Place
 from dragoman_local.workspace.terminal import TerminalProcess
 
 MOST_TERMINALS = 64
-"""Terminals whose output is still shown after the agent released them."""
+"""The most terminals whose output is still shown after the agent released them."""
 
 _TOOLS = (v1.ToolCall, v1.ToolCallProgress)
 
@@ -63,26 +63,26 @@ _KINDS = {"started": "starting", "initialized": "ready"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAgent:
-    """An agent that can be started, and how it is called here."""
+    """An agent that can be started, and its name here."""
 
     name: str
     target: Startable
     identity: str = ""
-    """How rules know it; its name if this is empty."""
+    """The name that rules use for it; its own name if this is empty."""
     env: dict[str, str] | None = None
     is_nameless: bool = False
-    """Whether its own name says more than ours."""
+    """Whether the agent's own name is clearer than ours."""
     place: Place = "here"
     tap: Tap | None = None
     on_stderr: Callable[[bytes], None] | None = None
     dialect: str = "auto"
     sandbox: str = "off"
     launcher: Sequence[str] = ()
-    """As those of `ChosenAgent`."""
+    """The same as in `ChosenAgent`."""
 
 
 class LocalChat:
-    """A `ChatSession`, from when it is `opened`."""
+    """Implements `ChatSession`, created by `opened`."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class LocalChat:
         return self.local.place == "here"
 
     def remember(self, stream: str) -> None:
-        """From now on turns are kept in the store of trees, as those of a stream of the history."""
+        """Store turns in the store of trees from now on, as those of a stream of the history."""
         if self.is_local:
             self._look.memory = TurnMemory(self._note, roots=[self.cwd], stream=stream)
 
@@ -279,7 +279,7 @@ class LocalChat:
         self._listener.on_chat_event(ChatEvent(kind=kind, text=event.text, detail=event.stderr))  # type: ignore[arg-type]
 
     def hear_stderr(self, chunk: bytes) -> None:
-        """Tell what the sandbox around the agent refused; the rest is for the history."""
+        """Report what the sandbox around the agent refused; the rest only goes to the history."""
         if self._on_stderr is not None:
             self._on_stderr(chunk)
         *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")
@@ -358,7 +358,7 @@ class LocalChat:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[LocalChat]:
-        """The conversation, open. Raises `DragomanError` if it cannot be."""
+        """Open a conversation and return it. Raises `DragomanError` if that fails."""
         source = self._source
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.aclose)
@@ -390,7 +390,7 @@ OUTPUT = 1024 * 1024
 
 
 class TerminalOutput:
-    """An `Output`: what a command has written, and how it ended."""
+    """Implements `Output`: a command's output, and how it ended."""
 
     def __init__(self, terminal: TerminalProcess) -> None:
         self.terminal = terminal
@@ -408,7 +408,7 @@ class TerminalOutput:
 
 
 class UserCommand(TerminalOutput):
-    """A `Shell`."""
+    """Implements `Shell`."""
 
     async def wait(self) -> None:
         await self.terminal.wait()
@@ -418,7 +418,7 @@ class UserCommand(TerminalOutput):
 
 
 def start(line: str, cwd: str) -> UserCommand:
-    """Raises `LocalMistake` if nothing could be started. Needs a running loop."""
+    """Start a command. Raises `LocalMistake` if that fails. Needs a running loop."""
     if not line:
         raise LocalMistake("write the shell command after the exclamation mark")
     shell = os.environ.get("SHELL") or SHELL

@@ -1,4 +1,4 @@
-"""What the reviewer's rules find in what an agent asks permission for, for the dialog.
+"""Finds risks in an agent's permission requests with the reviewer's rules, for the dialog.
 
 The rules are our own, here as at a hub. What a hub has found is added and takes nothing away: `_meta` is
 data, and an agent that said there that it is harmless would not be believed. Nobody waits for the rules, and
@@ -19,13 +19,13 @@ _SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
 
 
 class RiskNotes:
-    """For one conversation. Constructing one starts nothing."""
+    """The risk notes of one conversation. Constructing starts nothing."""
 
     def __init__(self) -> None:
         self._assessor: Assessor | None = None
 
     def about(self, question: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
-        """Gives what is found, as soon as it is."""
+        """Return the found risks when they are ready."""
 
         async def find_cautions() -> Sequence[Caution]:
             own = await self._find_risks(question)
@@ -59,7 +59,7 @@ class RiskNotes:
 
 
 def cautions_in(meta: object) -> Iterator[Caution]:
-    """What a hub has found, from the `_meta` of a request (docs/hub-protocol.md)."""
+    """Return the risks that a hub has found, from the `_meta` of a request (docs/hub-protocol.md)."""
     ours = meta.get("dragoman") if isinstance(meta, dict) else None
     risks = ours.get("risks") if isinstance(ours, dict) else None
     for risk in risks if isinstance(risks, list) else ():

@@ -1,4 +1,6 @@
-"""Who decides what the agent may do: the policy, and the person at the terminal where it says to ask."""
+"""Decides what the agent may do: by the policy, or by the user at the terminal where the
+policy says "ask".
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,14 @@ from dragoman_local.workspace.policy.permission_service import LocalUser, Report
 
 
 def at_screen(person: ChatUser, risk_notes: RiskNotes) -> LocalUser:
-    """The person in front of the terminal client."""
+    """The user at the terminal client."""
     return LocalUser(permissions=partial(_ask, person, risk_notes), forms=ScreenForms(person))
 
 
 def make_audit_log(tell: Callable[[str], None]) -> ReportedAuditLog:
-    """The audit log, which also tells the person what was denied without asking. Needs a running loop."""
+    """Return the audit log, which also tells the user about requests denied without asking. Needs a running
+    loop.
+    """
 
     def on_entry(line: AuditEntry) -> None:
         if line.outcome == "deny" and line.by == "policy":
@@ -65,7 +69,7 @@ Kind = Literal["text", "number", "yes_no", "one", "several", "unknown"]
 
 
 class ScreenForms:
-    """A `FormAsker` of the policy, in front of the person."""
+    """Implements `FormAsker` of the policy for the user at the terminal."""
 
     def __init__(self, person: ChatUser) -> None:
         self._person = person

@@ -1,4 +1,4 @@
-"""What was said in a session before, read from the history, the latest page first.
+"""Reads the earlier messages of a session from the history, the latest page first.
 
 A session may have been gone on with several times: each time is a stream of its own, and the pages go
 through all of them. A stream in which the agent itself told everything again is the first that counts.
@@ -20,10 +20,10 @@ from dragoman_local.journal import Journal, StreamInfo
 from dragoman_local.journal.contract import StoredEntry
 
 PAGE = 1000
-"""Entries of the history that are read at a time: some screens full, in some milliseconds."""
+"""The entries of the history to read at a time: some screens full, in some milliseconds."""
 
 EMPTY = 20
-"""Pages with nothing to show that are passed over in one go."""
+"""The most pages without visible content to skip at once."""
 
 _LOOKED_AT = (b'"session/update"', b'"session/prompt"', b'"session/load"')
 
@@ -43,7 +43,7 @@ class StoredHistory:
         self._before = self._streams[-1].last + 1 if self._streams else 0
 
     async def earlier(self) -> Transcript | None:
-        """One page, or None if there is no more."""
+        """Return one page, or None if there is no more."""
         for _ in range(EMPTY):
             if not self._streams:
                 return None

@@ -1,4 +1,4 @@
-"""In which folder a session may work: what the command line allows, and what the client's own roots allow.
+"""Decides in which folder a session may work: by the command line and by the client's own roots.
 
 A folder must be inside of every list that there is, links resolved. Where neither names a folder, the working
 folder of the gateway is the only one.
@@ -15,13 +15,13 @@ from dragoman_app.apps.console import UsageMistake
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderRules:
-    """What the command line says."""
+    """The settings from the command line."""
 
     cwd: str
     roots: Sequence[str] = ()
 
     def choose(self, name: str | None, client_roots: Sequence[str] = ()) -> str:
-        """The folder of a new session; `name` is what the caller wants. Raises `UsageMistake`. Looks at the
+        """Return the folder of a new session; `name` is the caller's wish. Raises `UsageMistake`. Reads the
         disk.
         """
         limits = [roots for roots in (self.roots, client_roots) if roots] or [(self.cwd,)]
@@ -55,7 +55,7 @@ def _is_inside(folder: str, root: str) -> bool:
 
 
 def resolve_folder(path: str | None) -> str:
-    """A folder that was named on the command line, or the current one; raises `UsageMistake`."""
+    """Return a folder from the command line, or the current one; raises `UsageMistake`."""
     folder = os.path.abspath(path or os.getcwd())
     if not os.path.isdir(folder):
         raise UsageMistake(f"{path!r} is not a folder", "check the path")

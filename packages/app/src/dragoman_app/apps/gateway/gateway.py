@@ -1,4 +1,4 @@
-"""One agent, kept running, for callers that speak another protocol: the part that all such doors share.
+"""One running agent for callers with another protocol: the part that all such servers share.
 
     async with Gateway(target, rules, cwd="/project") as gateway:
         session = await gateway.open_session(cwd="/project", owner=client)
@@ -39,38 +39,38 @@ from dragoman_local.workspace.policy.permission_service import NOBODY, LocalDesk
 from dragoman_local.workspace.settings import LocalRules
 
 MOST_SESSIONS = 64
-"""Sessions that are open at once, of all owners."""
+"""The most open sessions, of all owners."""
 
 LOGIN_SECONDS = 300.0
-"""A gateway shows its callers no login: an agent that waits for one is refused, with the command that logs
-in.
+"""The login deadline. A gateway shows its callers no login: an agent that waits for one is refused, with the
+command that logs in.
 """
 
 CLOSE_SECONDS = 5.0
-"""What closing a session may take; it is forgotten all the same."""
+"""The most seconds for closing a session; it is forgotten in any case."""
 
 
 class TooManySessions(LocalMistake):
-    """All sessions are at work, so none can be closed for another one."""
+    """All sessions are busy, so none can be closed for another one."""
 
 
 class GatewayRules(LocalRules, frozen=True, kw_only=True):
-    """What was said about permissions and limits on the command line."""
+    """Permissions and limits from the command line."""
 
     silence: float | None = None
-    """Seconds without a sign of life from the agent during a turn."""
+    """The most seconds of silence from the agent during a turn."""
     most_sessions: int = MOST_SESSIONS
     choices: frozenset[str] = frozenset()
-    """What a caller may choose beside the model: `mode=plan`, or `mode` for every value of it."""
+    """Options that a caller may choose besides the model: `mode=plan`, or `mode` for every value of it."""
 
 
 class Gateway:
-    """Constructing one starts nothing."""
+    """Keeps one agent for its callers. Constructing starts nothing."""
 
     def __init__(
         self, target: ChosenAgent, rules: GatewayRules, *, cwd: str, startable: Startable | None = None
     ) -> None:
-        """`startable` is what is started instead of the target's command."""
+        """`startable` is started instead of the target's command."""
         self.target = target
         self._startable = startable
         self.rules = rules
@@ -109,11 +109,13 @@ class Gateway:
 
     @property
     def is_local(self) -> bool:
-        """Whether the agent is a program on this machine, and so works with its files."""
+        """Whether the agent is a program on this machine, which works with its files."""
         return self._local.place == "here"
 
     async def agent(self) -> SupervisedAgent:
-        """The agent, started. Raises `DragomanError` if it cannot be; whoever comes next may try again."""
+        """Return the started agent. Raises `DragomanError` if the start fails; the next
+        caller may try again.
+        """
         async with self._starting:
             if self._agent is None:
                 supervisor = supervised(
@@ -132,7 +134,7 @@ class Gateway:
         return self._agent
 
     async def stop_agent(self) -> None:
-        """End the agent, unless a session needs it. The next session starts another."""
+        """End the agent unless a session needs it. The next session starts it again."""
         async with self._starting:
             if not self._sessions and not self._openings:
                 self._agent = None
@@ -151,7 +153,7 @@ class Gateway:
     # Sessions.
 
     def find_session(self, session_id: str, *, owner: Hashable) -> GatewaySession | None:
-        """An open session of this owner."""
+        """Return an open session of this owner."""
         session = self._sessions.get(session_id)
         return session if session is not None and session.owner == owner else None
 
@@ -161,7 +163,7 @@ class Gateway:
     async def open_session(
         self, *, cwd: str, owner: Hashable, user: LocalUser = NOBODY, stored_id: str | None = None
     ) -> GatewaySession:
-        """A new session, or one that the agent has stored. The caller has checked the folder."""
+        """Open a new session, or a stored one of the agent. The caller has checked the folder."""
         session = self._make_session(cwd, owner, user)
         self._openings.append(session)
         try:
@@ -229,7 +231,7 @@ class Gateway:
             await self.close_session(min(idle_sessions, key=lambda session: session.used_at))
 
     async def close_session(self, session: GatewaySession) -> None:
-        """Free it at the agent, as far as the agent can; a turn in it is cancelled."""
+        """Free a session at the agent, if the agent supports it; this cancels its running turn."""
         self._sessions.pop(session.id, None)
         self._local.workspace.close(session.id)
         try:
@@ -259,8 +261,8 @@ class Gateway:
     # What went wrong.
 
     def explain(self, error: DragomanError) -> RunOutcome:
-        """What a caller is told of an error: its name, what happened, and what to do next. A caller may be
-        somebody else: what looks like a secret in the agent's last words is covered.
+        """Explain an error to a caller: its name, what happened, and what to do next. Possible secrets in the
+        agent's last output are hidden, because the caller may be another person.
         """
         outcome = self._outcome_of(error)
         return replace(outcome, message=None if outcome.message is None else redact(outcome.message))

@@ -18,7 +18,7 @@ from dragoman_app.apps.target import ChosenAgent, Overrides, confine, find_targe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayPlan:
-    """What the command line says, checked as far as that is possible without an agent."""
+    """The command line, checked as far as possible without an agent."""
 
     target: ChosenAgent
     rules: GatewayRules
@@ -26,7 +26,7 @@ class GatewayPlan:
 
 
 def make_gateway_plan(args: argparse.Namespace, *, roots: Sequence[str] = ()) -> GatewayPlan:
-    """`roots` are the folders below which sessions may be. Raises `UsageMistake`."""
+    """Return the plan. `roots` are the folders below which sessions may work. Raises `UsageMistake`."""
     if args.command and args.agent:
         raise UsageMistake("both --agent and a command were given", "give one of them")
     name = shlex.join(args.command) if args.command else args.agent

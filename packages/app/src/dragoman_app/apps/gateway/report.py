@@ -1,4 +1,4 @@
-"""What an agent says in a turn, as events while it says it, and as a report when the turn has ended.
+"""The output of an agent in a turn: as events during the turn, and as a report at its end.
 
 Everything in it is data of the agent: bounded here, and shown as it is by nobody. Whoever shows a line to a
 person sanitizes it.
@@ -17,29 +17,29 @@ from dragoman.sdk.client.tool_state import ToolState
 from dragoman_local.workspace.snapshots import FileChange
 
 MOST_TEXT = 4 * 1024 * 1024
-"""Characters of the agent's words that a report keeps; the rest was told as events."""
+"""The most characters of the agent's text in a report; the rest was sent as events."""
 
 MOST_CALLS = 1000
-"""Tool calls in a report."""
+"""The most tool calls in a report."""
 
 LONGEST_TITLE = 500
-"""Characters of a title, a step or a name: more is a text in the wrong place."""
+"""The most characters of a title, a step or a name; more would be a text in the wrong place."""
 
 EventKind: TypeAlias = Literal["text", "thought", "tool", "plan", "notice"]
 
 
 class TurnEvent(Struct, frozen=True, kw_only=True):
-    """Something that the agent said or did."""
+    """An event of the agent."""
 
     kind: EventKind
     text: str
-    """The words; of a tool call its title, of a plan its steps, one a line."""
+    """The text; of a tool call its title, of a plan its steps, one per line."""
     call: ToolState | None = None
-    """`tool`: the call as it stands now."""
+    """`tool`: the current state of the call."""
 
 
 class CallSummary(Struct, frozen=True, kw_only=True):
-    """A tool call as it stood at the end."""
+    """The final state of a tool call."""
 
     id: str
     title: str
@@ -56,12 +56,12 @@ class PlanLine(Struct, frozen=True, kw_only=True):
 
 
 class RefusalReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that the agent wanted to do and was not allowed to."""
+    """An action of the agent that was not allowed."""
 
     what: str
     why: str
     remedy: str = ""
-    """The command line with which a person allows it."""
+    """The command line that allows it."""
 
     @property
     def text(self) -> str:
@@ -69,13 +69,13 @@ class RefusalReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TurnReport(Struct, frozen=True, kw_only=True):
-    """How a turn went."""
+    """The report of a turn."""
 
     session_id: str
     stop_reason: str
     text: str
     is_cut: bool
-    """Whether `text` is only the beginning of what was said."""
+    """Whether `text` is only the beginning of the agent's text."""
     calls: list[CallSummary]
     plan: list[PlanLine]
     changes: Sequence[FileChange]
@@ -84,7 +84,7 @@ class TurnReport(Struct, frozen=True, kw_only=True):
     usage: v1.Usage | None
 
     def shorten(self, most: int) -> TurnReport:
-        """The same with at most so many bytes of the agent's words."""
+        """Return the same report with at most this many bytes of the agent's text."""
         data = self.text.encode()
         if len(data) <= most:
             return self
@@ -92,7 +92,7 @@ class TurnReport(Struct, frozen=True, kw_only=True):
 
 
 class TurnCollector:
-    """The events of one turn, and what its report needs of them."""
+    """Collects the events of one turn for its report."""
 
     def __init__(self) -> None:
         self.plan: list[PlanLine] = []
@@ -105,7 +105,7 @@ class TurnCollector:
 
     @property
     def text(self) -> str:
-        """What the agent has said so far, thoughts left out."""
+        """The agent's text so far, without thoughts."""
         return "".join(self._pieces)
 
     @property
@@ -113,7 +113,7 @@ class TurnCollector:
         return [_call_report(call) for call in self._calls.values()]
 
     def take(self, update: v1.SessionUpdate) -> TurnEvent | None:
-        """The event of an update; None if it has nothing to tell."""
+        """Return the event for an update; None if there is none."""
         match update:
             case v1.AgentMessageChunk():
                 return self._text(update)
@@ -186,7 +186,7 @@ def _call_report(call: ToolState) -> CallSummary:
 
 
 def token_counts(usage: v1.Usage | None) -> dict[str, int] | None:
-    """The counts of an agent that tells them, by their names in the protocol."""
+    """Return the agent's token counts, by their names in the protocol."""
     if usage is None:
         return None
     counts = {

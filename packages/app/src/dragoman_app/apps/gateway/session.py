@@ -1,4 +1,4 @@
-"""A session of the gateway: whose it is, who decides in it, and how a turn in it is taken."""
+"""A session of the gateway: its owner, who decides in it, and how a turn runs."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from dragoman_local.workspace.policy.permission_service import LocalDesk, LocalU
 from dragoman_local.workspace.snapshots import FileChange
 
 EventListener: TypeAlias = Callable[[TurnEvent], Awaitable[None]]
-"""Hears of each event. While it waits, the agent waits."""
+"""Called with each event. The agent waits until it returns."""
 
 QUIET = 0.08
-"""Seconds without an update after which an agent that has answered has said everything."""
+"""The seconds without an update after which an agent that has answered is done."""
 
 LINGER = 2.0
-"""Seconds that it may go on talking after its answer, because some never stop."""
+"""The most seconds of updates after the answer, because some agents never stop."""
 
 MOST_NOTES = 20
 
 
 class SessionBusy(LocalMistake):
-    """A turn runs in the session."""
+    """The session already runs a turn."""
 
 
 class GatewaySession:
-    """Made by `Gateway.open_session`."""
+    """A session of the gateway, made by `Gateway.open_session`."""
 
     desk: LocalDesk
-    """Who answers in it."""
+    """The permission desk of the session."""
     supervised: SupervisedSession
 
     def __init__(self, *, owner: Hashable, user: LocalUser, cwd: str) -> None:
@@ -59,11 +59,11 @@ class GatewaySession:
 
     @property
     def id(self) -> str:
-        """What the agent calls it; another name after the agent has lost its context."""
+        """The agent's id of the session; it changes when the agent has lost its context."""
         return self.supervised.id
 
     def note(self, text: str) -> None:
-        """Keep a note for the report of the next turn that ends."""
+        """Keep a note for the report of the next turn."""
         if len(self.notes) < MOST_NOTES:
             self.notes.append(text)
 
@@ -74,8 +74,8 @@ class GatewaySession:
         *,
         watch_files: bool = False,
     ) -> TurnReport:
-        """Take one turn. To cancel the task that awaits it cancels the turn. `watch_files` reports what
-        changed on disk.
+        """Run one turn. Cancelling the awaiting task cancels the turn. `watch_files`
+        reports changes on disk.
         """
         if self.is_busy:
             raise SessionBusy("a turn is running in this session")

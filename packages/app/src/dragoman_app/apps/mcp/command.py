@@ -1,4 +1,4 @@
-"""`dragoman mcp` on standard streams: an ACP agent as an MCP server for whoever started us."""
+"""`dragoman mcp` on standard streams: an ACP agent as an MCP server for the client that started us."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from dragoman_app.apps.gateway.plan import GatewayPlan, make_gateway_plan
 from dragoman_app.apps.mcp.server import McpServer
 
 GRACE = 2.0
-"""Seconds for calls that run when the input ends: `dragoman mcp < requests > answers` has answers to give."""
+"""The seconds for running calls after the end of the input: `dragoman mcp < requests > answers` needs the
+answers.
+"""
 
 END_WITHIN = 8.0
-"""Seconds from the end of the input to the end of the process: the calls, and then the agent."""
+"""The seconds from the end of the input to the end of the process: first the calls, then the agent."""
 
 
 def serve_stdio(args: argparse.Namespace) -> int:
-    """Serve until the client hangs up; returns the exit status."""
+    """Serve until the client closes the connection; return the exit status."""
     plan = make_gateway_plan(args, roots=args.root)
     if plan.target.note is not None:
         tell_person("mcp", sanitize_line(plan.target.note))
@@ -48,7 +50,7 @@ async def _serve(plan: GatewayPlan, transport: Transport, leaving: ShutdownSigna
 
 
 class StdioClient:
-    """The client at the other end of a transport; a `Sink`."""
+    """The client at the other end of a transport; implements `Sink`."""
 
     def __init__(self, gateway: Gateway, folders: FolderRules, transport: Transport) -> None:
         self.server = McpServer(gateway, folders, self._write)

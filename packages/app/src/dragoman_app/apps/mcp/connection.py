@@ -1,4 +1,4 @@
-"""One MCP client: JSON-RPC both ways, without a word about tools.
+"""One MCP client: JSON-RPC both ways, without tools.
 
 Each request of the client runs in a task of its own. `notifications/cancelled` cancels the task, and what was
 cancelled is not answered, as the specification has it. Requests to the client wait for their answer as long
@@ -39,21 +39,21 @@ from dragoman.wire.envelope import id_key
 log = logging.getLogger(__name__)
 
 MOST_REQUESTS = 64
-"""Requests of a client that run at once; a turn of an agent is one."""
+"""The most requests of a client that run at once; a turn of an agent is one."""
 
 FrameWriter: TypeAlias = Callable[[bytes, Id], Awaitable[None]]
-"""Sends a frame; the id is that of the client's request which the frame belongs to, if there is one. Waits
-while the client is behind.
+"""Sends a frame; the id is that of the client's request for which the frame is, if there is one. Waits while
+the client is behind.
 """
 
 Method: TypeAlias = Callable[[dict[str, object], Id], Awaitable[object]]
-"""Takes the params and the id of a request; what it returns is encoded as the result."""
+"""Handles the params and the id of a request; its return value is encoded as the result."""
 
 NoticeHandler: TypeAlias = Callable[[dict[str, object]], None]
 
 
 class McpConnection:
-    """Constructing one starts nothing. `aclose` ends what the client has begun."""
+    """One connection. Constructing starts nothing. `aclose` ends all running requests."""
 
     def __init__(
         self,
@@ -72,13 +72,15 @@ class McpConnection:
 
     @property
     def running(self) -> set[asyncio.Task[None]]:
-        """The tasks of requests that have no answer yet."""
+        """The tasks of unanswered requests."""
         return set(self._running.values())
 
     # What the client sends.
 
     def receive(self, envelope: Envelope) -> asyncio.Task[None] | None:
-        """Take one message of the client; never waits. Gives the task of its answer, if it gets one."""
+        """Receive one message of the client without waiting. Returns the task of its
+        answer, if there is one.
+        """
         match envelope:
             case Request(request_id, method, params):
                 return self._start(request_id, self._answer(request_id, method, params))
@@ -145,8 +147,8 @@ class McpConnection:
         await self._send(notification(method, msgspec.json.encode(params)), related_to)
 
     async def call(self, method: str, params: object, *, related_to: Id = None) -> Any:
-        """Ask the client; the decoded result. Raises `ErrorAnswer` with what the client refused it for, and
-        `LinkClosed` when it leaves.
+        """Send the client a request; return the decoded result. Raises `ErrorAnswer` with the client's error,
+        and `LinkClosed` when it leaves.
         """
         if self._is_closed:
             raise LinkClosed("the MCP client has left")
@@ -181,7 +183,7 @@ class McpConnection:
             pass  # whoever owns the connection notices that by itself
 
     async def aclose(self, *, grace: float = 0.0) -> None:
-        """End all requests; those that run get `grace` seconds to end by themselves."""
+        """End all requests; running ones have `grace` seconds to end by themselves."""
         self._is_closed = True
         if self.running and grace:
             await asyncio.wait(self.running, timeout=grace)

@@ -1,4 +1,4 @@
-"""An ACP agent as an MCP server over Streamable HTTP: the requests of those who were admitted, as ASGI.
+"""An ACP agent as an MCP server over Streamable HTTP: handles admitted requests, as ASGI.
 
 A client is a session that `initialize` opens and `DELETE` ends; each has its own sessions with the agent. A
 tool call is answered by a stream of events, everything else by JSON. The agent is started by the first call
@@ -38,25 +38,25 @@ from dragoman_app.apps.mcp.server import VERSIONS, McpServer
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 1800.0
-"""How long a client may stay away without a request and without a stream that it reads."""
+"""The seconds that a client may stay away without a request and without a stream that it reads."""
 
 MOST_TEXT = 400_000
-"""Bytes of the agent's words in a result. They stand there twice, and official clients take a megabyte as
-one event.
+"""The most bytes of the agent's text in a result. The result holds it twice, and official clients accept a
+megabyte in one event.
 """
 
 ENDED_STREAMS = 32
-"""Streams of calls that have ended, kept for clients that missed the end."""
+"""Streams of ended calls, kept for clients that missed the end."""
 
 LISTENING = "0"
-"""The stream for what belongs to no call."""
+"""The stream for messages without a call."""
 
 PRIMED_SINCE = "2025-11-25"
-"""From this version on a stream begins with an empty event: its id is enough to come back."""
+"""The version from which a stream begins with an empty event: its id is enough to come back."""
 
 
 class FrameOutlet(Protocol):
-    """Takes what the server says about one call."""
+    """Accepts the server's messages about one call."""
 
     async def put(self, message: bytes, /) -> None: ...
 
@@ -78,8 +78,8 @@ class WholeAnswer:
 
 
 class McpHttpSession:
-    """`owner` is whoever opened it: nobody else may use it. `on_end` is told when nobody comes any more, or
-    nothing is read any more.
+    """One client. Only `owner`, who opened it, may use it. `on_end` is called when its client has left or no
+    longer reads.
     """
 
     def __init__(
@@ -111,17 +111,17 @@ class McpHttpSession:
 
     @property
     def is_idle(self) -> bool:
-        """Nobody reads from it or posts to it."""
+        """Whether no client reads from it or posts to it."""
         return not (self.posting.locked() or any(stream.is_read for stream in self._streams.values()))
 
     def touch(self) -> None:
-        """Somebody has come; they may come again."""
+        """Note that the client was active just now."""
         self.used = self._loop.time()
 
     # Calls.
 
     async def open_call(self, request: Request) -> SseOutlet | None:
-        """Begin a call; its stream. None if its id is that of a call which runs."""
+        """Begin a call; return its stream. None if a running call has the same id."""
         name, stream = self._open_stream()
         if not self._begin(request, stream, on_end=lambda: self._on_stream_end(name)):
             del self._streams[name]
@@ -131,7 +131,7 @@ class McpHttpSession:
         return stream
 
     def ask(self, request: Request) -> WholeAnswer | None:
-        """Begin a request that is answered by one message. None if its id is that of one which runs."""
+        """Begin a request that is answered by one message. None if a running request has the same id."""
         answer = WholeAnswer()
         return answer if self._begin(request, answer, on_end=lambda: None) else None
 
@@ -163,8 +163,8 @@ class McpHttpSession:
     # Streams.
 
     def find_stream(self, last_event: str) -> tuple[SseOutlet, str] | None:
-        """The stream on which a client saw this event, and the event's number on it; without an event, the
-        stream that belongs to no call. None if nothing is left of it.
+        """Return the stream on which a client saw this event, and the event's number on it; without an event,
+        the stream without a call. None if nothing of it is left.
         """
         name, _, number = last_event.partition("-") if last_event else (LISTENING, "", "")
         stream = self._streams.get(name)
@@ -217,10 +217,10 @@ MOST_CLIENTS = 64
 
 MOST_BODY = 16 * 1024 * 1024
 FIRST_BODY = 1024 * 1024
-"""What opens a session is small, and comes before anything is known about who sends it."""
+"""The most bytes of an opening request, whose sender is still unknown."""
 
 ABANDON_SECONDS = 10.0
-"""Seconds without a stream and a request after which a client may be given up for another one."""
+"""The seconds without a stream and a request after which a client may be given up for another one."""
 
 _REFUSALS = {
     401: "the token is missing or wrong: send the printed token as `Authorization: Bearer …`",
@@ -232,7 +232,7 @@ _REFUSALS = {
 
 
 class HttpRefusal(Exception):
-    """A request that is answered with a status and a JSON-RPC error. Clients that know no more read that."""
+    """A request that is answered with a status and a JSON-RPC error, for simple clients."""
 
     def __init__(self, status: int, why: str, *, allow: bytes = b"") -> None:
         super().__init__(why)
@@ -245,7 +245,7 @@ class HttpRefusal(Exception):
 
 
 class McpHttpServer:
-    """One for all clients of a gateway."""
+    """The server for all clients of a gateway."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ class McpHttpServer:
         self._is_leaving = False
 
     async def aclose(self) -> None:
-        """End all clients' calls and sessions, and refuse whoever comes from now on."""
+        """End all clients' calls and sessions, and refuse new requests."""
         self._is_leaving = True
         for session in list(self._sessions.values()):
             self._end(session)
@@ -272,7 +272,7 @@ class McpHttpServer:
             await asyncio.wait(self._endings)
 
     async def handle(self, scope: Any, receive: Receive, send: Send, owner: Hashable) -> None:
-        """Answer a request of somebody who was admitted."""
+        """Answer an admitted request."""
         try:
             await self._route(scope, receive, send, owner)
         except HttpRefusal as refusal:
@@ -393,7 +393,7 @@ class McpHttpServer:
 
 
 def refusal_body(status: int) -> bytes:
-    """The body for somebody who was not admitted: it says no more than the status does."""
+    """Return the body for a refused request: it says no more than the status."""
     return HttpRefusal(status, _REFUSALS.get(status, HTTPStatus(status).phrase)).body
 
 

@@ -1,4 +1,4 @@
-"""An ACP agent as an MCP server: one client's view of a gateway.
+"""An ACP agent as an MCP server, for one client of a gateway.
 
 `prompt` is a turn of the agent: what the agent says and does becomes progress of the call, its permission
 requests become elicitation, and the result says how the turn went. A call that the client cancels cancels the
@@ -34,25 +34,25 @@ from dragoman_app.apps.mcp.user import McpUser, user_of
 from dragoman_app.apps.run.session import set_mode, set_model, set_option, values_of
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""What we speak, the newest first."""
+"""The supported versions, the newest first."""
 
 ROOTS_SECONDS = 10.0
-"""What a client may take to name its roots."""
+"""The most seconds for a client to name its roots."""
 
 MOST_ROOTS = 1000
 MOST_STORED = 200
-"""Stored sessions of the agent that are listed."""
+"""The most stored sessions of the agent to list."""
 
 A = TypeVar("A")
 
 
 class McpServer:
-    """What one client has of the agent. `aclose` ends its calls and its sessions."""
+    """The agent as one client sees it. `aclose` ends its calls and its sessions."""
 
     def __init__(
         self, gateway: Gateway, folders: FolderRules, write: FrameWriter, *, most_text: int | None = None
     ) -> None:
-        """`most_text` is how many bytes of the agent's words a result may have, where not all can be sent."""
+        """`most_text` is the most bytes of the agent's text in a result, where not all can be sent."""
         self.version = VERSIONS[0]
         """The version of the protocol that the client and we have agreed on."""
         self._gateway = gateway
@@ -237,7 +237,7 @@ class McpServer:
 
 
 FREE_CATEGORIES: Final = frozenset({"model", "thought_level"})
-"""Options of these categories say how an agent thinks, not what it may do."""
+"""Options of these categories change how an agent thinks, not what it may do."""
 
 
 def _check_choices(session: GatewaySession, wish: PromptArguments, allowed: frozenset[str]) -> None:
@@ -379,11 +379,11 @@ def _error_result(text: str) -> dict[str, object]:
 # grows, and a total is not known.
 
 LONGEST_LINE = 2000
-"""Characters of a line of progress; a longer line is told in pieces."""
+"""The most characters of a line of progress; a longer line is sent in pieces."""
 
 
 class ProgressReporter:
-    """The progress of one call; tells nothing to a client that did not ask for it."""
+    """The progress of one call; sends nothing to a client that did not request it."""
 
     def __init__(self, connection: McpConnection, meta: object, request_id: Id) -> None:
         self._connection = connection
@@ -394,7 +394,7 @@ class ProgressReporter:
         self._line = ""
 
     async def on_event(self, event: TurnEvent) -> None:
-        """Tell an event, or keep it until its line is whole."""
+        """Send an event, or keep it until its line is complete."""
         if self._token is None:
             return
         if event.kind == "text":
@@ -411,7 +411,7 @@ class ProgressReporter:
         await self._tell(_line_of(event))
 
     async def finish(self) -> None:
-        """Tell what is left of a line."""
+        """Send the rest of a line."""
         line, self._line = self._line, ""
         await self._tell(line)
 

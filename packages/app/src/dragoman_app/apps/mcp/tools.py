@@ -1,4 +1,4 @@
-"""The tools that an agent is as an MCP server: what they are called, what they take, what they give.
+"""The tools of an agent as an MCP server: their names, arguments and results.
 
 Data alone. `server` does what they say.
 """
@@ -13,7 +13,7 @@ _SESSION: Final = {"type": "string", "description": "The id of a session, as `pr
 
 
 class PromptArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `prompt` takes."""
+    """The arguments of `prompt`."""
 
     text: str
     session: str | None = None
@@ -25,13 +25,13 @@ class PromptArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class SessionsArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `sessions` takes."""
+    """The arguments of `sessions`."""
 
     stored: bool = False
 
 
 class SessionArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `cancel` and `close` take."""
+    """The arguments of `cancel` and `close`."""
 
     session: str
 
@@ -77,7 +77,7 @@ _SESSIONS_RESULT: Final = {
 
 
 def make_tools(agent: str) -> list[dict[str, object]]:
-    """The list for `tools/list`; `agent` is the name by which people know the agent."""
+    """Return the list for `tools/list`; `agent` is the agent's name for people."""
     return [
         {
             "name": "prompt",

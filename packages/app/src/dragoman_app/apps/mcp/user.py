@@ -1,4 +1,4 @@
-"""The person behind an MCP client, who is asked by elicitation for permission and for an agent's forms.
+"""The user of an MCP client, who answers permission requests and forms by elicitation.
 
 A permission is a choice among the agent's options; their labels are sanitized and made different from each
 other. To decline is to reject. Nothing is permitted by anything but a choice of an option that permits: not
@@ -36,7 +36,7 @@ FIELD = "decision"
 
 
 class McpUser:
-    """Who is asked in one session, also by forms. `request_id` is the client's call whose turn runs."""
+    """The user in one session. `request_id` is the client's call whose turn runs."""
 
     def __init__(self, connection: McpConnection, *, request_id: Id, has_urls: bool) -> None:
         self.request_id = request_id
@@ -44,7 +44,7 @@ class McpUser:
         self._has_urls = has_urls
 
     async def ask(self, question: PermissionPrompt) -> str | None:
-        """The chosen option, or None."""
+        """Ask the user; return the chosen option, or None."""
         labels = _labels(question.options)
         choice = {"type": "string", "title": "What may the agent do?", "enum": list(labels)}
         answer = await self._elicit(
@@ -65,7 +65,7 @@ class McpUser:
         return None
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
-        """A form of the agent, filled in by the person."""
+        """Show a form of the agent to the user; return the answer."""
         answer = await self._elicit(
             {
                 "message": sanitize(f"{agent} asks: {form.message}"),
@@ -81,7 +81,7 @@ class McpUser:
         return v1.ElicitationCancelAction()
 
     async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
-        """An address for the person to open, if the client shows addresses."""
+        """Show an address to the user, if the client supports addresses."""
         if not self._has_urls:
             return v1.ElicitationCancelAction()
         answer = await self._elicit(
@@ -107,7 +107,7 @@ class McpUser:
 
 
 def user_of(capabilities: object, connection: McpConnection, request_id: Id) -> LocalUser:
-    """Who can be asked through a client with these capabilities; nobody, if it has no elicitation."""
+    """Return the user behind a client with these capabilities; None without elicitation."""
     match capabilities:
         case {"elicitation": dict(modes)}:
             user = McpUser(connection, request_id=request_id, has_urls="url" in modes)

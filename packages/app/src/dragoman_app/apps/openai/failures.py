@@ -1,4 +1,4 @@
-"""What goes wrong, in the shape of OpenAI's API: a status, and `{"error": {message, type, param, code}}`.
+"""Failures in the form of OpenAI's API: a status, and `{"error": {message, type, param, code}}`.
 
 Official clients send a request again after some statuses. Once a turn has begun, the agent may have changed
 files, so a failure carries a header that forbids it.
@@ -23,7 +23,7 @@ FailureType: TypeAlias = Literal[
 ]
 
 NEVER_AGAIN = (b"x-should-retry", b"false")
-"""Heard by the official clients, and stronger than the status."""
+"""The header that tells official clients not to retry; it overrides the status."""
 
 _TYPES: dict[int, FailureType] = {
     401: "authentication_error",
@@ -41,7 +41,7 @@ _REFUSALS = {
 
 
 class ApiFailure(Exception):
-    """A failure as the client is told of it."""
+    """A failure for the client."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ApiFailure(Exception):
 
     @property
     def body(self) -> bytes:
-        """The JSON of it."""
+        """Return the failure as JSON."""
         default: FailureType = "invalid_request_error" if self.status < 500 else "api_error"
         error = {
             "message": sanitize(self.message),
@@ -73,8 +73,8 @@ class ApiFailure(Exception):
 
 
 def failure_of(error: DragomanError, gateway: Gateway, *, has_begun: bool) -> ApiFailure:
-    """What a client is told of an error of the agent, or of ours. `has_begun` is whether the agent may have
-    done something.
+    """Return the failure for an error of the agent or of ours. `has_begun` is whether the agent may have done
+    something.
     """
     headers = [NEVER_AGAIN] if has_begun else []
     if isinstance(error, TooManySessions):
@@ -90,5 +90,5 @@ def failure_of(error: DragomanError, gateway: Gateway, *, has_begun: bool) -> Ap
 
 
 def refusal_body(status: int) -> bytes:
-    """The body for somebody who was not admitted: it says no more than the status does."""
+    """Return the body for a refused request: it says no more than the status."""
     return ApiFailure(status, _REFUSALS.get(status, HTTPStatus(status).phrase)).body

@@ -27,8 +27,8 @@ TOOL_RESULT = "The result of a tool of the client:\n"
 
 
 class MessageHistory:
-    """Raises `ApiFailure` if there is nothing to answer in the messages. `param` is where they stood in the
-    request.
+    """The messages of a request. Raises `ApiFailure` if they contain nothing to answer. `param` is their
+    field in the request.
     """
 
     def __init__(self, messages: Sequence[ChatMessage], *, param: str = "messages") -> None:
@@ -49,7 +49,7 @@ class MessageHistory:
         """Names all messages."""
 
     def key_after(self, reply: str) -> str:
-        """The key of the conversation once `reply` is part of it."""
+        """Return the key of the conversation after `reply`."""
         return _extend(self.full_key, [ChatMessage(role="assistant", content=reply)])
 
     @property
@@ -57,7 +57,7 @@ class MessageHistory:
         return any(message.images for message in (*self.earlier, *self.latest))
 
     def blocks(self, *, goes_on: bool) -> list[v1.ContentBlock]:
-        """The prompt; for a session that does not know the earlier messages, with them."""
+        """Return the prompt; with the earlier messages, for a session that does not know them."""
         context = [] if goes_on or not self.earlier else list(self._context())
         return [*context, *(block for message in self.latest for block in self._blocks_of(message))]
 

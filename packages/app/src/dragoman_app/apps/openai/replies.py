@@ -1,4 +1,4 @@
-"""A turn as a chat completion: a stream of chunks, or one object at the end; and what any answer has.
+"""A turn as a chat completion: a stream of chunks, or one object at the end; and the fields of every answer.
 
 Text is `content`. Tool calls are comments of the stream (`: tool …`), which clients skip; so is what the
 policy refused. Plans and thoughts are not shown. The last chunk, or the object, has a member `dragoman`:
@@ -39,7 +39,7 @@ STREAM_HEADERS = [
 
 
 class AgentReply(ABC):
-    """Collects what the agent says, for an answer as one object."""
+    """Collects the agent's text for an answer in one object."""
 
     def __init__(self, send: Send, *, show_tools: bool = False) -> None:
         self.has_turn = False
@@ -53,11 +53,11 @@ class AgentReply(ABC):
 
     @property
     def text(self) -> str:
-        """What the client has as the assistant's message."""
+        """The text of the assistant's message for the client."""
         return "".join(self._pieces)
 
     async def on_event(self, event: TurnEvent) -> None:
-        """Take what the agent said or did."""
+        """Handle an event of the agent."""
         if event.kind == "text":
             await self._add(event.text.lstrip("\n") if self._is_after_tool else event.text)
             self._is_after_tool = False
@@ -78,14 +78,14 @@ class AgentReply(ABC):
         """One object has no place for it; its member `dragoman` names the tool calls."""
 
     async def keep_alive(self) -> None:  # noqa: B027  as above
-        """Show that the turn goes on, where that is possible."""
+        """Show that the turn still runs, if that is possible."""
 
     @abstractmethod
     async def finish(self, report: TurnReport) -> None:
-        """The turn has ended."""
+        """Finish the answer: the turn has ended."""
 
     async def fail(self, failure: ApiFailure) -> None:
-        """There is no answer."""
+        """Fail the request: there is no answer."""
         await respond(self._send, failure.status, failure.body, kind=JSON, headers=failure.headers)
 
 
@@ -115,7 +115,7 @@ class CompletionReply(AgentReply):
 
 
 class StreamedReply(CompletionReply):
-    """The answer as events. The status is sent with the first of them: what fails before has its own."""
+    """The answer as events. The first event sends the status: an earlier failure has its own."""
 
     kind = "chat.completion.chunk"
 
@@ -169,13 +169,13 @@ class StreamedReply(CompletionReply):
 
 
 def finish_reason(report: TurnReport) -> str:
-    """OpenAI's word for how a turn ended; the agent's own is in `dragoman`."""
+    """Return OpenAI's word for the end of a turn; the agent's own is in `dragoman`."""
     return FINISH_REASONS.get(report.stop_reason, "stop")
 
 
 def usage_of(usage: v1.Usage | None) -> dict[str, object] | None:
-    """The counts of an agent that tells them. OpenAI counts what was cached as part of the prompt, and
-    thoughts as part of the completion. Agents count them so or by themselves, which the total shows.
+    """Return the agent's token counts. OpenAI counts cached tokens as part of the prompt, and thoughts as
+    part of the completion. Agents do the same or count them separately; the total shows which.
     """
     counts = token_counts(usage)
     if counts is None:
@@ -195,7 +195,7 @@ def usage_of(usage: v1.Usage | None) -> dict[str, object] | None:
 
 
 def details_of(report: TurnReport) -> dict[str, object]:
-    """What OpenAI's API has no words for."""
+    """Return the details without a field in OpenAI's API."""
     return {
         "session": report.session_id,
         "stop_reason": report.stop_reason,
@@ -206,15 +206,15 @@ def details_of(report: TurnReport) -> dict[str, object]:
 
 
 def line_of(text: str) -> str:
-    """A title of the agent's, safe to show."""
+    """Return a title of the agent that is safe to show."""
     return sanitize_line(text[:LONGEST_TITLE])
 
 
 def comment(text: str) -> bytes:
-    """A line of a stream that clients skip."""
+    """Return a line of a stream that clients skip."""
     return b": %b\n\n" % line_of(text).encode(errors="replace")
 
 
 def encode_safely(value: object) -> bytes:
-    """JSON in which no control character stands as it is."""
+    """Return JSON without raw control characters."""
     return sanitize_json(msgspec.json.encode(value))

@@ -1,4 +1,4 @@
-"""Requests for a chat completion: read leniently, and refused where an agent cannot keep what they ask for.
+"""Requests for a chat completion: read leniently, and refused if an agent can't fulfil them.
 
 Parameters that steer a model (`temperature`, `max_tokens`, …) are ignored: an agent has settings of its own.
 `tools` are ignored too, because a model is free not to call them and an agent has tools of its own; a request
@@ -27,19 +27,19 @@ _DATA_URL = re.compile(r"data:(image/[a-z0-9.+-]+);base64,", re.IGNORECASE)
 
 
 class TextPart(Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
-    """Words."""
+    """A text part."""
 
     text: str
 
 
 class RefusalPart(Struct, frozen=True, kw_only=True, tag_field="type", tag="refusal"):
-    """Words by which an assistant has refused."""
+    """An assistant's refusal."""
 
     refusal: str
 
 
 class ImageUrl(Struct, frozen=True, kw_only=True):
-    """Where an image is."""
+    """The address of an image."""
 
     url: str
 
@@ -65,7 +65,7 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
 
     @property
     def parts(self) -> list[Part]:
-        """The content as a list."""
+        """Return the content as a list."""
         if self.content is None:
             return []
         return [TextPart(text=self.content)] if isinstance(self.content, str) else self.content
@@ -76,7 +76,7 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
 
 
 class StreamOptions(Struct, frozen=True, kw_only=True):
-    """What a stream is to carry besides text."""
+    """The options of a stream."""
 
     include_usage: bool | None = None
 
@@ -88,7 +88,7 @@ class ResponseFormat(Struct, frozen=True, kw_only=True):
 
 
 class CompletionRequest(Struct, frozen=True, kw_only=True):
-    """What we understand of a request; whatever else is in it is ignored."""
+    """The supported fields of a request; all others are ignored."""
 
     messages: list[ChatMessage]
     model: str | None = None
@@ -101,7 +101,7 @@ class CompletionRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def wants_usage(self) -> bool:
-        """Whether a stream is to end with the usage."""
+        """Whether a stream ends with the usage."""
         return bool(self.stream_options and self.stream_options.include_usage)
 
 
@@ -109,14 +109,14 @@ _decoder = json_decoder(CompletionRequest)
 
 
 def read_completion_request(body: bytes) -> CompletionRequest:
-    """Raises `ApiFailure`."""
+    """Read a request. Raises `ApiFailure`."""
     request = read_body_as(_decoder, body)
     _check(request)
     return request
 
 
 def read_body_as(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
-    """A body as what this decoder reads. Raises `ApiFailure`."""
+    """Decode a body with this decoder. Raises `ApiFailure`."""
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -141,7 +141,7 @@ def _check(request: CompletionRequest) -> None:
 
 
 def refuse_demanded_call(param: str, choice: object) -> None:
-    """Raises `ApiFailure` for a choice of tools that a model would not be free to ignore."""
+    """Raise `ApiFailure` for a tool choice that a model could not ignore."""
     if choice not in (None, "none", "auto"):
         raise ApiFailure(
             400,
@@ -151,7 +151,9 @@ def refuse_demanded_call(param: str, choice: object) -> None:
 
 
 def image_block(part: ImagePart, *, param: str) -> v1.ImageContent:
-    """The image for the agent. Raises `ApiFailure` for any address but a data URL: nothing is fetched."""
+    """Return the image for the agent. Raises `ApiFailure` for any address but a data URL:
+    nothing is fetched.
+    """
     match = _DATA_URL.match(part.url)
     if match is None:
         raise ApiFailure(

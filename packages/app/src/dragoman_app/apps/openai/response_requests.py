@@ -1,4 +1,4 @@
-"""Requests of the Responses API: read leniently, and refused where an agent cannot keep what they ask for.
+"""Requests of the Responses API: read leniently, and refused if an agent can't fulfil them.
 
 What is read becomes messages, as in a request for a chat completion, so that both have one way from there.
 Items that only describe what a model did before (its reasoning, calls of its tools) say nothing to an agent
@@ -36,13 +36,13 @@ _ROLES = get_args(Role)
 
 
 class TextSettings(Struct, frozen=True, kw_only=True):
-    """How the text of the answer is to be."""
+    """The text settings of the answer."""
 
     format: ResponseFormat | None = None
 
 
 class ResponseRequest(Struct, frozen=True, kw_only=True):
-    """What we understand of a request; whatever else is in it is ignored."""
+    """The supported fields of a request; all others are ignored."""
 
     input: str | list[InputItem] = ""
     model: str | None = None
@@ -59,12 +59,12 @@ class ResponseRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def is_stored(self) -> bool:
-        """As in OpenAI's API, a response is kept unless the client says otherwise."""
+        """Whether the response is stored: as in OpenAI's API, true unless the client says otherwise."""
         return self.store is not False
 
     @property
     def messages(self) -> list[ChatMessage]:
-        """The input as messages. Raises `ApiFailure` for an item that cannot be understood."""
+        """Return the input as messages. Raises `ApiFailure` for an unknown item."""
         if isinstance(self.input, str):
             return [ChatMessage(role="user", content=self.input)]
         return [message for item in self.input for message in _messages_of(item)]
@@ -74,7 +74,7 @@ _decoder = json_decoder(ResponseRequest)
 
 
 def read_response_request(body: bytes) -> ResponseRequest:
-    """Raises `ApiFailure`."""
+    """Read a request. Raises `ApiFailure`."""
     request = read_body_as(_decoder, body)
     for param, value, why in (
         ("background", request.background, "`background` is not supported: the client waits for the turn"),
@@ -129,7 +129,7 @@ def _misunderstanding(why: str) -> ApiFailure:
 
 
 def input_item(message: ChatMessage, item_id: str) -> dict[str, object]:
-    """A message as the item that it was; images are named by their address."""
+    """Return a message as its original item; images are named by their address."""
     parts: list[dict[str, object]] = [
         {"type": "input_image", "image_url": part.url, "detail": "auto"}
         if isinstance(part, ImagePart)

@@ -36,17 +36,17 @@ from dragoman_app.apps.openai.response_requests import ResponseRequest, input_it
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request wants of a session, and where its answer goes."""
+    """The prompt of a request, and the receiver of its answer."""
 
     model: str | None
     history: MessageHistory
     reply: AgentReply
     session_id: str = ""
-    """The session that should go on with it, if it still can."""
+    """The session to continue, if possible."""
 
 
 class ResponsesApi:
-    """One for all clients of a server."""
+    """The API for all clients of a server."""
 
     def __init__(self, *, model: str, show_tools: bool) -> None:
         self._model = model
@@ -54,7 +54,7 @@ class ResponsesApi:
         self._stored = StoredResponses()
 
     def read(self, body: bytes, send: Send, owner: Hashable) -> TurnRequest:
-        """A request for a response. Raises `ApiFailure`."""
+        """Read a request for a response. Raises `ApiFailure`."""
         request = read_response_request(body)
         previous = None
         if request.previous_response_id is not None:
@@ -78,7 +78,7 @@ class ResponsesApi:
         )
 
     async def on_stored(self, method: str, path: str, send: Send, owner: Hashable) -> None:
-        """A request about a response that is kept; `path` is what follows `/v1/responses/`."""
+        """Handle a request about a stored response; `path` is the part after `/v1/responses/`."""
         response_id, _, rest = path.partition("/")
         response = self._stored.find(response_id, owner=owner)
         if response is None or rest not in ("", "input_items"):
@@ -152,21 +152,21 @@ class StoredResponse(Struct, frozen=True, kw_only=True):
     owner: Hashable
     previous_id: str | None
     instructions: str | None
-    """What the session was told last; it need not be told again."""
+    """The last instructions of the session, which need not be sent again."""
     messages: Sequence[ChatMessage]
-    """What was new in its request, and the answer."""
+    """The new messages of its request, and the answer."""
     session_id: str
     body: bytes
-    """The response as it was sent."""
+    """The response as sent."""
 
     @property
     def size(self) -> int:
-        """Bytes that it takes, roughly."""
+        """The approximate size in bytes."""
         return len(self.body) + len(msgspec.json.encode(self.messages)) + 500
 
 
 class StoredResponses:
-    """All of them, the one that was used longest ago first."""
+    """All stored responses, the least recently used first."""
 
     def __init__(self, *, most_responses: int = MOST_RESPONSES, most_bytes: int = MOST_BYTES) -> None:
         self._responses: OrderedDict[str, StoredResponse] = OrderedDict()
@@ -175,23 +175,25 @@ class StoredResponses:
         self._most_bytes = most_bytes
 
     def add(self, response: StoredResponse) -> None:
-        """Keep it; others may have to go."""
+        """Store a response; older ones may be dropped."""
         self._responses[response.id] = response
         self._bytes += response.size
         while len(self._responses) > self._most_responses or self._bytes > self._most_bytes:
             self._remove(next(iter(self._responses)))
 
     def find(self, response_id: str, *, owner: Hashable) -> StoredResponse | None:
-        """The response of this id, if it is kept and belongs to this owner."""
+        """Return a stored response by id, if it belongs to this owner."""
         response = self._responses.get(response_id)
         return response if response is not None and response.owner == owner else None
 
     def delete(self, response: StoredResponse) -> None:
-        """Forget it. What came after it can only go on while its session is open."""
+        """Delete a response. Later responses can only be continued while their session is open."""
         self._remove(response.id)
 
     def conversation(self, response: StoredResponse) -> list[ChatMessage]:
-        """All messages up to the answer of this response. Raises `ApiFailure` if some are not kept."""
+        """Return all messages up to the answer of this response. Raises `ApiFailure` if
+        some are not stored.
+        """
         chain = [response]
         while chain[-1].previous_id is not None:
             previous = self.find(chain[-1].previous_id, owner=response.owner)
@@ -207,7 +209,7 @@ class StoredResponses:
 
 
 def previous_not_found(response_id: str) -> ApiFailure:
-    """Said of a response to go on with, in the words that clients of the API know."""
+    """Return the error for an unknown previous response, in the words of the API."""
     return ApiFailure(
         400,
         f"the previous response {response_id[:100]!r} is not kept here: it was made with `store` false or "
@@ -230,7 +232,7 @@ INCOMPLETE = {
     "max_turn_requests": "max_output_tokens",
     "refusal": "content_filter",
 }
-"""Stop reasons by which an answer is not whole, in OpenAI's words."""
+"""Stop reasons of an incomplete answer, in OpenAI's words."""
 
 
 class ResponseReply(AgentReply):
@@ -306,7 +308,7 @@ class ResponseReply(AgentReply):
 
 
 class StreamedResponse(ResponseReply):
-    """The answer as events. The status is sent with the first of them: what fails before has its own."""
+    """The answer as events. The first event sends the status: an earlier failure has its own."""
 
     _number = 0
     _has_begun = False

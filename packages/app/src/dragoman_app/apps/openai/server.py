@@ -1,4 +1,4 @@
-"""An ACP agent behind OpenAI's API, chat completions and responses: the requests of the admitted, as ASGI.
+"""An ACP agent behind OpenAI's API, chat completions and responses: handles admitted requests, as ASGI.
 
 The agent is the model. A request is a turn of the session that knows the conversation so far, or of a new
 session that is told it (`history`). Two requests at once never share a session. Sessions belong to the owner
@@ -30,13 +30,15 @@ from dragoman_app.apps.openai.requests import read_completion_request
 from dragoman_app.apps.openai.responses import ResponsesApi, TurnRequest
 
 MOST_BODY = 16 * 1024 * 1024
-"""Bytes of a request, images included."""
+"""The most bytes of a request, with images."""
 
 RETRY_SECONDS = 60.0
-"""How long after a turn a client may send its request again by itself; the official ones take ten at most."""
+"""The seconds after a turn in which a client may repeat its request automatically; official clients wait ten
+at most.
+"""
 
 END_SECONDS = 3.0
-"""What the turns may take to end when the server does."""
+"""The most seconds for turns to end when the server ends."""
 
 _BODY_MISTAKES = {
     400: "the body did not arrive",
@@ -46,7 +48,7 @@ _BODY_MISTAKES = {
 
 
 class OpenaiServer:
-    """One for all clients of a gateway. `cwd` is the folder of all sessions."""
+    """The server for all clients of a gateway. `cwd` is the folder of all sessions."""
 
     def __init__(self, gateway: Gateway, *, cwd: str, show_tools: bool = False) -> None:
         self._gateway = gateway
@@ -65,7 +67,7 @@ class OpenaiServer:
         """The turns that run, or ended not long ago, by owner and full key; and until when they count."""
 
     async def aclose(self) -> None:
-        """Cancel the turns that run, tell their clients, and refuse whoever comes from now on."""
+        """Cancel the running turns, tell their clients, and refuse new requests."""
         self._is_leaving.set()
         try:
             async with asyncio.timeout(END_SECONDS):
@@ -74,7 +76,7 @@ class OpenaiServer:
             pass  # whoever still sends a request is ended by the listener
 
     async def handle(self, scope: Any, receive: Receive, send: Send, owner: Hashable) -> None:
-        """Answer a request of somebody who was admitted."""
+        """Answer an admitted request."""
         method, path = scope["method"], scope["path"].rstrip("/")
         try:
             if path in ("/v1/chat/completions", "/v1/responses"):

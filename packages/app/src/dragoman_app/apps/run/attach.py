@@ -1,4 +1,4 @@
-"""Files and pictures that go with a prompt, as far as the agent takes them.
+"""Files and pictures of a prompt, in a form that the agent accepts.
 
 They are read before anything is started, so that a wrong path costs nothing, and turned into content blocks
 when the agent has said what it takes. A text file is embedded where that is taken and is a link elsewhere:
@@ -21,10 +21,10 @@ from dragoman.sdk.capabilities import Capabilities
 from dragoman_app.apps.console import UsageMistake
 
 EMBEDDED = 1024 * 1024
-"""Bytes of a text that is embedded; a larger one is a link, which the agent reads as it likes."""
+"""The most bytes of an embedded text; a larger one becomes a link."""
 
 LARGEST_IMAGE = 20 * 1024 * 1024
-"""Bytes of a picture: more than any model takes."""
+"""The most bytes of a picture: more than any model accepts."""
 
 _MAGIC = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -35,7 +35,7 @@ _MAGIC = {
 
 
 class Attachment(Struct, frozen=True):
-    """One file that was named on the command line; it exists."""
+    """An existing file from the command line."""
 
     path: Path
     data: bytes
@@ -44,13 +44,13 @@ class Attachment(Struct, frozen=True):
 
 
 def read_attachments(files: Sequence[str], images: Sequence[str]) -> list[Attachment]:
-    """Read what was named; raises `UsageMistake`."""
+    """Read the named files; raises `UsageMistake`."""
     attachments = [_read(path, most=EMBEDDED, is_image=False) for path in files]
     return attachments + [_read(path, most=LARGEST_IMAGE, is_image=True) for path in images]
 
 
 def blocks_of(attachments: Sequence[Attachment], capabilities: Capabilities) -> list[v1.ContentBlock]:
-    """What the agent is sent; raises `UsageMistake` for what it does not take."""
+    """Return the blocks for the agent; raises `UsageMistake` for files that it does not accept."""
     return [
         _image(attachment, capabilities) if attachment.is_image else _file(attachment, capabilities)
         for attachment in attachments

@@ -1,4 +1,4 @@
-"""Shows the changes of a run on disk at its end, and puts them back on request."""
+"""Shows the changes of a run on disk at its end, and reverts them on request."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ from dragoman_local.workspace.snapshots import FileChange, RevertRefused, Snapsh
 from dragoman_local.workspace.tree_store import TreeStore
 
 SETTINGS = SnapshotSettings(seconds=8.0)
-"""A turn is worth waiting for; a look at a folder that is larger than this is not, and says so."""
+"""Limits for a look at a folder: above them the look is skipped, with a note."""
 
 
 BESIDE_AFTER = 1.0
-"""Seconds that a prompt waits for the look at a folder without git. One that takes longer goes on beside the
-turn, if nothing is decided by it.
+"""The seconds that a prompt waits for the look at a folder without git. A longer look continues during the
+turn, if no decision depends on it.
 """
 
 
 class WholeSnapshot:
-    """A `DiskSnapshot` that leaves nothing out: of what the snapshot does not keep, the system's records."""
+    """A `DiskSnapshot` without gaps: for files that the snapshot does not keep, it uses
+    the system's records.
+    """
 
     def __init__(self, snapshot: Snapshot, records: dict[str, FileRecord]) -> None:
         self._snapshot = snapshot
@@ -65,7 +67,7 @@ class WholeSnapshot:
 
 
 class WholeChanges:
-    """`DiskChanges`, with the files that were touched where a snapshot does not look."""
+    """`DiskChanges`, with touched files that a snapshot does not cover."""
 
     def __init__(self, changes: DiskChanges, touched: list[str]) -> None:
         self.files, self.notes, self.touched = changes.files, changes.notes, touched
@@ -88,8 +90,8 @@ async def look_before(
     is_strict: bool = False,
     store: TreeStore | None = None,
 ) -> DiskSnapshot | None:
-    """How the folders are now; None if nobody can say, or there are none on this machine. With `start`, the
-    turn may begin before that is known.
+    """Take a snapshot of the folders; None if that is impossible, or they are not on this machine. With
+    `start`, the turn may begin before it is complete.
     """
     if not roots:
         return None
@@ -103,16 +105,16 @@ async def look_before(
 
 
 def turn_start(plan: RunPlan) -> TurnStart | None:
-    """What tells a look when the turn began; None if the turn has to wait for the look. A file that changed
-    before it was looked at is then only named: that is not enough to put it back, or for `--strict`. Of
-    several folders, the last may not have been looked at by then.
+    """Return the start time of the turn for a look; None if the turn must wait for the look. A file that
+    changes before it is read is then only named: that is not enough to revert it, or for `--strict`. Of
+    several folders, the last may not have been read by then.
     """
     is_for_information = plan.changes == "keep" and not plan.is_strict
     return TurnStart() if is_for_information and len(plan.roots) == 1 else None
 
 
 async def wait_for_look(looking: asyncio.Task[DiskSnapshot | None], start: TurnStart | None) -> None:
-    """Until the turn may begin."""
+    """Wait until the turn may begin."""
     if start is not None:
         await asyncio.wait((looking,), timeout=BESIDE_AFTER)
     if start is None or not start.is_heeded:
@@ -122,7 +124,7 @@ async def wait_for_look(looking: asyncio.Task[DiskSnapshot | None], start: TurnS
 
 
 async def look_before_there(call: CallMethod, session_id: str, reporter: RunReporter) -> DiskSnapshot | None:
-    """How the folders of a session on another machine are now; None if nobody can say."""
+    """Take a snapshot of a session's folders on another machine; None if that is impossible."""
     try:
         return await look_there(call, session_id)
     except LocalMistake as error:
@@ -138,7 +140,7 @@ async def tell_changes(
     effects: DecidedEffects,
     modes: v1.SessionModeState | None = None,
 ) -> ChangesReport:
-    """Compare, put back what is not wanted, and tell."""
+    """Compare, revert unwanted changes, and report."""
     what = plan.changes
     try:
         changes = await snapshot.compare()
@@ -222,6 +224,6 @@ def _changed_file(
 
 
 def is_our_file(path: str) -> bool:
-    """Whether it is our own history or log, which change with every turn and may lie in the folder."""
+    """Whether the file is our own history or log, which change with every turn and may be in the folder."""
     ours = (policy_paths().config, policy_paths().state, str(history_path().parent))
     return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, *, open_listener: ListenerOpener = lambda: None) -> int:
-    """`dragoman run`; returns the exit status. Whoever `open_listener` gives hears everything; it is called
-    when the agent has been started.
+    """Run `dragoman run`; return the exit status. `open_listener` is called when the agent has started, and
+    returns a listener for all events.
     """
     try:
         return _run_command(args, open_listener)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from dragoman_local.workspace.policy.audit import AuditEntry
 
 ChangeDecision: TypeAlias = Literal["file", "command", "denied", "none"]
-"""What was decided of a changed file: that it may be, that a command may run, that it may not be, nothing."""
+"""The decision about a changed file: the file was allowed, a command was allowed, it was denied, or there was
+none.
+"""
 
 HARMLESS: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 """Kinds of tool calls that change no files."""
@@ -27,16 +29,16 @@ NOT_ASKING: Final = ("bypass", "without", "skip", "accept", "never", "auto", "fu
 
 
 class ChangesReport(NamedTuple):
-    """What came of the changes of a run."""
+    """The report on the changes of a run."""
 
     unasked: list[str] | None
-    """The changed files that nobody was asked about; None if that cannot be told."""
+    """The changed files without approval; None if unknown."""
     stuck: int = 0
-    """How many files should have been put back and were not."""
+    """The number of files that could not be reverted."""
 
 
 class DecidedEffects:
-    """The decisions of one run, as far as they are about changes."""
+    """The decisions of one run about changes."""
 
     def __init__(self) -> None:
         self._permitted_paths: set[str] = set()
@@ -44,7 +46,7 @@ class DecidedEffects:
         self._has_command = False
 
     def add(self, line: AuditEntry, *, cwd: str) -> None:
-        """Take a decision in, as the audit log has it."""
+        """Add a decision from the audit log."""
         if line.method == "fs/read" or line.kind in HARMLESS:
             return
         paths = {os.path.realpath(os.path.join(cwd, path)) for path in line.paths}
@@ -56,7 +58,7 @@ class DecidedEffects:
             self._permitted_paths |= paths
 
     def decision_about(self, path: str) -> ChangeDecision:
-        """What was decided of a file that is different now."""
+        """Return the decision about a changed file."""
         place = os.path.realpath(path)
         if _covers(self._permitted_paths, place):
             return "file"
@@ -66,7 +68,7 @@ class DecidedEffects:
 
 
 def mode_that_asks(modes: v1.SessionModeState | None) -> str | None:
-    """The id of a mode in which the agent says that it asks; None if it has none, or is in it."""
+    """Return the id of a mode in which the agent asks first; None if it has none, or is in it."""
     for mode in [] if modes is None else modes.available_modes:
         description = mode.description if isinstance(mode.description, str) else ""
         words = f"{mode.id} {mode.name} {description}".casefold()

@@ -1,4 +1,4 @@
-"""The order of steps: connect, open a session, prompt, listen until it is quiet, look at what changed.
+"""The order of steps: connect, open a session, prompt, wait for silence, check the changes.
 
 Every wait here has a deadline (the handshake, every call, the silence within a turn) or an owner: `RunStop`,
 which cancels the task that runs this, and standard output, whose reader sets the pace.
@@ -61,17 +61,17 @@ if TYPE_CHECKING:
     from dragoman_local.journal.brief import ConversationBrief
 
 QUIET = 0.08
-"""Seconds without a frame after which an agent that has answered has said everything."""
+"""The seconds without a frame after which an agent that has answered is done."""
 
 REPLAY = 0.4
-"""Seconds that a loaded session may need to begin a replay that should have come before the answer."""
+"""The seconds in which a loaded session may begin a replay, which should come before the answer."""
 
 LINGER = 2.0
-"""Seconds that it may go on talking after its answer, because some never stop."""
+"""The most seconds of updates after the answer, because some agents never stop."""
 
 
 class RunStage(NamedTuple):
-    """What stays when another agent goes on with the run."""
+    """The state that stays when another agent continues the run."""
 
     reporter: RunReporter
     output: OutputWriter
@@ -90,7 +90,7 @@ class RunDriver:
         early: EarlyAgent,
         record: RunRecord | None = None,
     ) -> None:
-        """`record` hears what passes, for whoever goes on if this agent cannot."""
+        """`record` receives all messages, for another agent if this one can't continue."""
         self._plan = plan
         self._early = early
         self._reporter, self._output, self._stop, self._steering = stage

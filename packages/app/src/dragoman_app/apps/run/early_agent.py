@@ -1,4 +1,4 @@
-"""Starts the agent of a run before the code is loaded that talks to it, asyncio included.
+"""Starts the agent of a run while the rest of the code, with asyncio, still loads.
 
 An agent takes a while to start, and loading our own code takes about as long: both happen at the same time.
 So this module imports next to nothing; `adopt` loads what watches the process.
@@ -20,16 +20,14 @@ if TYPE_CHECKING:  # loaded while the agent starts
     from dragoman_app.apps.run.plan import RunPlan
 
 EARLY_BYTES = 64 * 1024
-"""Of what an agent writes to its standard error before somebody listens; the oldest is left out."""
+"""The most bytes of an agent's early standard error to keep; the oldest are dropped."""
 
 
 class EarlyAgent:
-    """The agent's process, if it is one. `take` hands it over, once; until then it is ours to end."""
+    """The agent's process, if it is a process. `take` hands it over once; until then it is ours to end."""
 
     def __init__(self, plan: RunPlan) -> None:
-        """That the program cannot be started is told by `take`: only then is anybody there who can report
-        it.
-        """
+        """`take` raises the error of a failed start: only then can it be reported."""
         self._plan = plan
         self._child: StartedChild | None = None
         self._failure: Exception | None = None
@@ -49,7 +47,7 @@ class EarlyAgent:
         return None if self._plan.target.agent.place else self._plan.session_request.cwd
 
     def adopt(self) -> None:
-        """Watch the process in the running loop from here on."""
+        """Watch the process in the running loop from now on."""
         target = self._plan.target
         if target.agent.address is not None or self._failure is not None:
             return
@@ -80,8 +78,8 @@ class EarlyAgent:
         self._child = None
 
     def take(self, on_stderr: Callable[[bytes], None]) -> ChildTransport | None:
-        """The transport to it; what it has complained about so far is told at once. None if it was taken.
-        Raises `SpawnFailed`.
+        """Return the transport to the process, and report its standard error so far. None if it was already
+        taken. Raises `SpawnFailed`.
         """
         if self._failure is not None:
             raise self._explain(self._failure) from self._failure
@@ -93,7 +91,7 @@ class EarlyAgent:
         return transport
 
     def kill(self) -> None:
-        """End it at once, unless somebody took it."""
+        """End the process at once, unless it was taken."""
         child, self._child = self._child, None
         if child is not None:
             child.kill()
@@ -101,7 +99,7 @@ class EarlyAgent:
             self._transport.tree.kill()
 
     async def aclose(self) -> None:
-        """End it, unless somebody took it."""
+        """End the process, unless it was taken."""
         transport, self._transport = self._transport, None
         if transport is not None:
             await transport.aclose()

@@ -1,4 +1,4 @@
-"""What a run reports, as data: one type for each kind of event.
+"""The events of a run, as data: one type for each kind.
 
 This is the schema of `--format json`, version 1: each event is one line of JSON with its name in `event` and
 its moment in `time`. The first event of a run is `start`, which alone carries `schema`; the last is `end`.
@@ -18,20 +18,20 @@ from msgspec import UNSET, Struct, UnsetType
 SCHEMA = 1
 
 AgentJson: TypeAlias = Any
-"""A value of the agent as the protocol has it: encoded already, or plain data."""
+"""A value of the agent as in the protocol: encoded already, or plain data."""
 
 Phase: TypeAlias = Literal["before", "turn", "after", "replay"]
-"""When an update came: before the turn, in it, after its answer, or while a session was loaded."""
+"""The time of an update: before the turn, in it, after its answer, or while a session was loaded."""
 
 
 class RunEvent(Struct, frozen=True, kw_only=True, tag_field="event", rename="camel", omit_defaults=True):
-    """What every event has."""
+    """The fields of every event."""
 
     time: str
 
 
 class StartEvent(RunEvent, frozen=True, kw_only=True, tag="start"):
-    """The run begins; nothing has been started yet."""
+    """The run begins; no process has started yet."""
 
     schema: int
     version: str
@@ -40,11 +40,11 @@ class StartEvent(RunEvent, frozen=True, kw_only=True, tag="start"):
     sandbox: str = ""
     """The sandbox around the agent's own processes: `off`, `read-only` or `workspace`."""
     command_sandbox: str = ""
-    """What was chosen for commands in terminals of ours; `auto` if nobody chose."""
+    """The chosen sandbox for commands in our terminals; `auto` by default."""
 
 
 class AgentEvent(RunEvent, frozen=True, kw_only=True, tag="agent"):
-    """The agent has introduced itself."""
+    """The agent has answered `initialize`."""
 
     name: str | None = None
     version: str | None = None
@@ -73,7 +73,7 @@ class HandoverEvent(RunEvent, frozen=True, kw_only=True, tag="handover"):
 
 
 class UpdateEvent(RunEvent, frozen=True, kw_only=True, tag="update"):
-    """An update that has no event of its own, and the fields of those that have."""
+    """An update without an event of its own, and further fields of those with one."""
 
     phase: Phase = "turn"
     kind: str
@@ -81,7 +81,7 @@ class UpdateEvent(RunEvent, frozen=True, kw_only=True, tag="update"):
 
 
 class TextEvent(RunEvent, frozen=True, kw_only=True, tag="text"):
-    """A piece of what the agent says."""
+    """A piece of the agent's text."""
 
     phase: Phase = "turn"
     text: str
@@ -89,7 +89,7 @@ class TextEvent(RunEvent, frozen=True, kw_only=True, tag="text"):
 
 
 class ThoughtEvent(RunEvent, frozen=True, kw_only=True, tag="thought"):
-    """A piece of what the agent thinks aloud."""
+    """A piece of the agent's thoughts."""
 
     phase: Phase = "turn"
     text: str
@@ -97,7 +97,7 @@ class ThoughtEvent(RunEvent, frozen=True, kw_only=True, tag="thought"):
 
 
 class UserEvent(RunEvent, frozen=True, kw_only=True, tag="user"):
-    """A piece of what the user said, as the agent tells it."""
+    """A piece of the user's text, as the agent repeats it."""
 
     phase: Phase = "turn"
     text: str
@@ -105,7 +105,7 @@ class UserEvent(RunEvent, frozen=True, kw_only=True, tag="user"):
 
 
 class ContentEvent(RunEvent, frozen=True, kw_only=True, tag="content"):
-    """Something in a message that is not text."""
+    """Content of a message that is not text."""
 
     phase: Phase = "turn"
     role: Literal["agent", "thought", "user"]
@@ -114,7 +114,7 @@ class ContentEvent(RunEvent, frozen=True, kw_only=True, tag="content"):
 
 
 class ToolEvent(RunEvent, frozen=True, kw_only=True, tag="tool"):
-    """A tool call, as it stands now. The fields after `status` are there when this update brought them."""
+    """The current state of a tool call. The fields after `status` are present if this update has them."""
 
     phase: Phase = "turn"
     id: str
@@ -129,14 +129,14 @@ class ToolEvent(RunEvent, frozen=True, kw_only=True, tag="tool"):
 
 
 class PlanEvent(RunEvent, frozen=True, kw_only=True, tag="plan"):
-    """The whole plan, as it stands now."""
+    """The whole current plan."""
 
     phase: Phase = "turn"
     entries: AgentJson
 
 
 class UsageEvent(RunEvent, frozen=True, kw_only=True, tag="usage"):
-    """How full the context is, and what the session has cost so far."""
+    """The used part of the context, and the session's cost so far."""
 
     phase: Phase = "turn"
     used: int
@@ -145,7 +145,7 @@ class UsageEvent(RunEvent, frozen=True, kw_only=True, tag="usage"):
 
 
 class NoticeEvent(RunEvent, frozen=True, kw_only=True, tag="notice"):
-    """Something that the agent wants the user to know."""
+    """A notice of the agent for the user."""
 
     phase: Phase = "turn"
     severity: str
@@ -154,16 +154,16 @@ class NoticeEvent(RunEvent, frozen=True, kw_only=True, tag="notice"):
 
 
 class SubagentEvent(RunEvent, frozen=True, kw_only=True, tag="subagent"):
-    """A session of the agent's own making that works for another one: it began, changed, or ended."""
+    """A subagent's session: it began, changed, or ended."""
 
     phase: Phase = "turn"
     session_id: str
     parent_id: str
     name: str
     requester: str
-    """Its name, and for whom it works, up to the main session."""
+    """Its name, and its chain of parents up to the main session."""
     level: int
-    """1 for one that works for the session of the run, 2 for one that works for that, and so on."""
+    """1 for a direct subagent of the run's session, 2 for a subagent of that one, and so on."""
     state: str | UnsetType = UNSET
     standing: str
     """The state in a word or two."""
@@ -173,7 +173,7 @@ class SubagentEvent(RunEvent, frozen=True, kw_only=True, tag="subagent"):
 
 
 class ChildEvent(RunEvent, frozen=True, kw_only=True, tag="child"):
-    """What a subagent says or does: an event of its own session."""
+    """An event of a subagent's own session."""
 
     session_id: str
     name: str
@@ -181,7 +181,7 @@ class ChildEvent(RunEvent, frozen=True, kw_only=True, tag="child"):
 
 
 class DecisionEvent(RunEvent, frozen=True, kw_only=True, tag="decision"):
-    """Something that the agent asked for, or used of what it is lent, was allowed or denied."""
+    """A request or an effect of the agent was allowed or denied."""
 
     what: str
     method: str
@@ -192,13 +192,13 @@ class DecisionEvent(RunEvent, frozen=True, kw_only=True, tag="decision"):
     rule: str
     why: str
     remedy: str | None = None
-    """The command line with which a person allows it."""
+    """The command line that allows it."""
     requester: str | None = None
 
 
 class SteerEvent(RunEvent, frozen=True, kw_only=True, tag="steer"):
-    """A line of standard input was said while the turn runs (`--steer`); `outcome` is what became of it,
-    `failed` if it was not sent.
+    """A line of standard input was sent during the turn (`--steer`); `outcome` is its fate, `failed` if it
+    was not sent.
     """
 
     text: str
@@ -207,7 +207,7 @@ class SteerEvent(RunEvent, frozen=True, kw_only=True, tag="steer"):
 
 
 class QuestionEvent(RunEvent, frozen=True, kw_only=True, tag="question"):
-    """The agent asks the user something; `action` says what was answered, `open` that nobody was there."""
+    """The agent asks the user a question; `action` is the answer, `open` means that nobody could answer."""
 
     request: AgentJson
     action: str
@@ -215,14 +215,14 @@ class QuestionEvent(RunEvent, frozen=True, kw_only=True, tag="question"):
 
 
 class NoteEvent(RunEvent, frozen=True, kw_only=True, tag="note"):
-    """Something that we want the user to know."""
+    """A note of Dragoman for the user."""
 
     level: Literal["info", "warning", "error"]
     message: str
 
 
 class StderrEvent(RunEvent, frozen=True, kw_only=True, tag="stderr"):
-    """A line that the agent wrote to standard error; only with `--verbose`."""
+    """A line of the agent's standard error; only with `--verbose`."""
 
     text: str
 
@@ -238,16 +238,16 @@ class ChangedFileEntry(Struct, frozen=True, kw_only=True, rename="camel", omit_d
     diff: str | None = None
     reverted: bool = False
     decision: Literal["file", "command", "denied", "none"] = "file"
-    """What was decided of it: the file, a command that may have done it, that it may not be, or nothing."""
+    """The decision about it: the file, a command that may have changed it, a denial, or none."""
 
 
 class ChangesEvent(RunEvent, frozen=True, kw_only=True, tag="changes"):
-    """What is different on disk since the turn began, whoever did it and in whichever way."""
+    """All differences on disk since the turn began, by any program."""
 
     files: list[ChangedFileEntry]
     notes: list[str] = []
     unasked: list[str] = []
-    """Paths of changes that nobody was asked about, or that were denied."""
+    """Paths of changes without approval, or after a denial."""
     asking_mode: str | None = None
     """A mode of the agent that asks first, if there are such changes."""
 
@@ -275,7 +275,7 @@ InnerEvent: TypeAlias = (
     | UsageEvent
     | NoticeEvent
 )
-"""What an update of a session becomes."""
+"""The events of a session's updates."""
 
 AnyEvent: TypeAlias = (
     StartEvent

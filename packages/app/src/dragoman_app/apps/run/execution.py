@@ -1,5 +1,5 @@
-"""One run from its start to its exit status, in one event loop. Whatever happens in it, the last event is
-`end` and the exit status is its outcome's.
+"""One run from its start to its exit status, in one event loop. In every case, the last event is `end` and
+the exit status is its outcome's.
 
 The agent runs already when this module is loaded, and starts while the rest of our code is loaded.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # few runs have a successor
 log = logging.getLogger(__name__)
 
 LAST_WORDS = 1.0
-"""Seconds for the reader of standard output when everything is to end; otherwise it has all the time."""
+"""The seconds for the reader of standard output at an early end; otherwise there is no limit."""
 
 
 ListenerOpener: TypeAlias = Callable[[], RunListener | None]
@@ -49,7 +49,7 @@ ListenerOpener: TypeAlias = Callable[[], RunListener | None]
 def run_in_loop(
     plan: RunPlan, args: argparse.Namespace, early: EarlyAgent, open_listener: ListenerOpener
 ) -> int:
-    """Run the plan in an event loop of its own; returns the exit status."""
+    """Run the plan in an event loop of its own; return the exit status."""
     _set_up_logging(verbose=args.verbose)
     gc.freeze()  # what was loaded stays: to look through it once would take longer than a short turn
     gc.enable()  # a turn may be long; it was off while we were loaded
@@ -77,7 +77,7 @@ def _set_up_logging(*, verbose: bool) -> None:
 async def run_plan(
     plan: RunPlan, args: argparse.Namespace, early: EarlyAgent, *, listener: RunListener | None = None
 ) -> int:
-    """Talk to the agent that was started, tell everything, and return the exit status."""
+    """Run the turn with the started agent, report everything, and return the exit status."""
     output = OutputWriter(STDOUT)
     view = _view(args)
     progress = _progress(args, plan, view)

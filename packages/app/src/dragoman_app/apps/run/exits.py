@@ -1,4 +1,4 @@
-"""How a run can end, and the exit status of each way.
+"""The outcomes of a run, and the exit status of each.
 
 The status is a promise to scripts: a number never changes its meaning. Numbers that other tools have given a
 meaning are used in that meaning (`timeout`, the shell's signals, a command that was not found). docs/run.md
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class ExitStatus(NamedTuple):
-    """One way to end."""
+    """One outcome."""
 
     status: int
     meaning: str
@@ -46,7 +46,7 @@ EXITS: Final[dict[str, ExitStatus]] = {
 
 
 def table() -> str:
-    """For the help text."""
+    """Return the table for the help text."""
     width = max(map(len, EXITS))
     return "\n".join(
         f"  {exit_.status:>3}  {name:<{width}}  {exit_.meaning}" for name, exit_ in EXITS.items()

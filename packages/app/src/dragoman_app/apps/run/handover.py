@@ -1,4 +1,5 @@
-"""`dragoman run --continue-with`: another agent goes on if the first cannot, or with a recorded session.
+"""`dragoman run --continue-with`: another agent continues if the first can't, or continues a recorded
+session.
 
 What was said in a run is read as it passes, so that a brief of it is there without any history.
 """
@@ -16,11 +17,11 @@ from dragoman_local.journal import Direction, StoredEntry
 from dragoman_local.journal.brief import BriefFold, ConversationBrief
 
 FAILURES = frozenset({"auth_needed", "agent_error", "agent_died", "not_started", "protocol_error", "timeout"})
-"""Outcomes after which another agent goes on: what an agent does that is out of quota, logged out or dead."""
+"""Outcomes after which another agent continues: the agent is out of quota, logged out or dead."""
 
 
 class RunRecord:
-    """What passes in a run, for a brief; `tap` is for `connect`."""
+    """The messages of a run, for a brief; `tap` is for `connect`."""
 
     def __init__(self, agent: str) -> None:
         self._fold = BriefFold()
@@ -37,12 +38,12 @@ class RunRecord:
 
 
 def has_successor(plan: RunPlan, outcome: RunOutcome) -> bool:
-    """Whether another agent goes on after a run that ended so."""
+    """Whether another agent continues after this outcome."""
     return plan.successor is not None and outcome.name in FAILURES
 
 
 def successor_plan(plan: RunPlan, brief: ConversationBrief, *, source: str) -> RunPlan:
-    """The same task for the other agent. Its modes and options have other names."""
+    """Return the same task for the other agent, without modes and options, which have other names there."""
     assert plan.successor is not None
     request = replace(plan.session_request, session_id=None, mode=None, options=())
     return replace(
@@ -59,7 +60,7 @@ def successor_plan(plan: RunPlan, brief: ConversationBrief, *, source: str) -> R
 def tell_handover(
     reporter: RunReporter, plan: RunPlan, *, agent: str, reason: str, brief: ConversationBrief
 ) -> None:
-    """Say who goes on, and what is lost. `agent` is who did not."""
+    """Report which agent continues, and what is lost. `agent` is the first one."""
     successor = plan.target.agent.name
     lost = list(brief.lost)
     reporter.emit(

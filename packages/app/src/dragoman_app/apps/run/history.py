@@ -1,4 +1,4 @@
-"""The local history of runs: each is recorded at the frame, and the last session of a folder is found again.
+"""The local history of runs: each run is recorded, and the last session of a folder can be found again.
 
 A history that cannot be opened or written is told and not waited for: a run is worth more than its record.
 """
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 class RunHistory:
-    """`async with RunHistory(…) as history:` around a run. `tap` is for `connect`; None records nothing."""
+    """Use `async with RunHistory(…) as history:` around a run. `tap` is for `connect`;
+    None records nothing.
+    """
 
     def __init__(self, reporter: RunReporter, *, record: bool, look_up: bool) -> None:
         self._reporter = reporter
@@ -38,7 +40,7 @@ class RunHistory:
 
     @property
     def stream(self) -> str:
-        """The name of this run in the history; empty if it is not there."""
+        """The name of this run in the history; empty if it is not recorded."""
         return self._stream if self._record else ""
 
     async def __aenter__(self) -> RunHistory:
@@ -68,7 +70,7 @@ class RunHistory:
             self._recorder.note(self._stream, stderr=chunk.decode(errors="replace"))
 
     async def last_session(self, names: Iterable[str], cwd: str) -> str | None:
-        """The id of the latest session that one of these agents had in this folder."""
+        """Return the id of the latest session of one of these agents in this folder."""
         if self._journal is None:
             return None
         infos: list[StreamInfo] = []
@@ -79,7 +81,7 @@ class RunHistory:
         return None if latest is None else latest.session
 
     async def find_source(self, name: str, cwd: str) -> tuple[StreamInfo, ConversationBrief]:
-        """A recorded session that another agent is to go on with, and a brief of it. Raises
+        """Return a recorded session for another agent to continue, and a brief of it. Raises
         `SessionMistake`.
         """
         from dragoman_app.apps.recorded_sessions import SessionMistake, find_session, read_brief
@@ -97,7 +99,7 @@ class RunHistory:
         return info, await read_brief(self._journal, info)
 
     async def note_handover(self, source: str, *, agent: str) -> None:
-        """Both streams say who goes on where, if they are there."""
+        """Note in both streams which agent continues where, if they exist."""
         if self._recorder is None or self._journal is None or not source:
             return
         from dragoman_app.apps.recorded_sessions import note_handover
@@ -108,7 +110,7 @@ class RunHistory:
             self._reporter.note(f"the history is incomplete: {error}", level="warning")
 
     async def describe(self, *, agent: str, state: str) -> None:
-        """How it ended, under the name by which its user calls the agent."""
+        """Record the outcome, under the user's name for the agent."""
         if self._recorder is None or self._journal is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""Gives the agent of a run its files, terminals, and answers to its requests for permission.
+"""Gives the agent of a run files, terminals, and answers to its permission requests.
 
 Most turns ask for nothing, so what decides and answers is loaded with the first request.
 """
@@ -96,11 +96,11 @@ class LentWorkspace:
 # becomes an event here.
 
 EFFECTS = ("fs/write_text_file", "terminal/create")
-"""What an agent is given permission for, and asks a client to do."""
+"""Effects for which an agent gets permission and needs a client."""
 
 
 class RunDecisions:
-    """What was decided in a run, as its audit log tells it."""
+    """The decisions of a run, from its audit log."""
 
     def __init__(self, reporter: RunReporter, *, cwd: str) -> None:
         self._cwd = cwd
@@ -113,7 +113,7 @@ class RunDecisions:
         """Why the last write or command was refused although nobody denied it; None if it was not."""
 
     def watch(self, client: Client) -> None:
-        """Hear of every write and command whether it was done: an approval alone does nothing."""
+        """Note for every write and command whether it was done: an approval alone changes nothing."""
         for method in EFFECTS:
             handler = client.handlers.get(method)
             if handler is not None:
@@ -142,12 +142,12 @@ class RunDecisions:
         self.last_refusal = None
 
     def on_failure(self, why: str) -> None:
-        """The audit log cannot be written."""
+        """Handle an audit log that can't be written."""
         self.last_was_denied = True
         self._reporter.note(why, level="error")
 
     def on_entry(self, line: AuditEntry) -> None:
-        """The audit log has a new line."""
+        """Handle a new line of the audit log."""
         self.effects.add(line, cwd=self._cwd)
         if line.method != "fs/read" or line.outcome == "deny":
             self.last_was_denied = line.outcome == "deny" and line.by == "policy"

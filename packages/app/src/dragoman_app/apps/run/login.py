@@ -20,18 +20,18 @@ from dragoman_app.apps.target import ChosenAgent
 from dragoman_local.workspace.policy.login import plan_login
 
 ALONE = 60.0
-"""Seconds for a login that nobody watches: it has a key or it never ends."""
+"""The most seconds for a login without a user: with a key it is quick, otherwise it never ends."""
 
 
 LOGIN = "waiting for you to log in (Ctrl-C cancels)"
 
 
 class StartAgain(Exception):
-    """The person has logged in beside the running agent, which cannot know of it."""
+    """The user has logged in outside the running agent, which must start again."""
 
 
 def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *, is_attended: bool) -> Login:
-    """`is_attended`: there is a person, who has not logged in in vain before."""
+    """Return the login settings. `is_attended`: there is a user, who has not tried in vain before."""
 
     async def in_terminal(method: v1.AuthMethodTerminal) -> bool:
         reporter.note(f"{LOGIN}: {method.name}")

@@ -1,4 +1,4 @@
-"""Markdown for a terminal that prints what comes and never takes it back.
+"""Markdown for a terminal that prints text as it arrives and can't change it later.
 
 Blocks that are finished are printed whole. Of a paragraph that is still being written, words are printed as
 soon as nothing behind them can change their style, and of code whole lines, so that nobody waits for the end
@@ -48,7 +48,7 @@ _MAY_CHANGE: Final = re.compile(
 )
 
 LAZY: Final = 4
-"""An open block is read again when it has grown by one part in so many: a long one costs more."""
+"""An open block is parsed again when it has grown by this fraction: parsing a long one takes longer."""
 
 
 class StyledText(NamedTuple):
@@ -71,7 +71,7 @@ class MarkdownPrinter:
         self._unread = self._length = 0
 
     def feed(self, piece: str) -> str:
-        """What can be shown now."""
+        """Return the text that can be shown now."""
         finished_blocks = self._stream.feed(piece)
         self._unread += len(piece)
         self._length = len(piece) if finished_blocks else self._length + len(piece)
@@ -81,7 +81,7 @@ class MarkdownPrinter:
         return self._print(finished_blocks) + self._print_open(self._stream.open)
 
     def finish(self) -> str:
-        """The rest, to the end of its line."""
+        """Return the rest, to the end of its line."""
         return self._print(self._stream.finish())
 
     def _print(self, blocks: Sequence[Block]) -> str:

@@ -1,4 +1,4 @@
-"""MCP servers from a JSON file, as editors write it.
+"""MCP servers from a JSON file, in the format of editors.
 
 Taken are `{"mcpServers": {name: …}}` (most editors), `{"servers": …}`, `{"context_servers": …}`, the bare
 table of names, and a list in the protocol's own form. Values of variables and headers are secrets: no text
@@ -20,7 +20,7 @@ _TABLES = ("mcpServers", "servers", "context_servers")
 
 
 def read_mcp(path: str) -> list[v1.McpServer]:
-    """The servers of one file; raises `UsageMistake`."""
+    """Read the servers of one file; raises `UsageMistake`."""
     try:
         document = msgspec.json.decode(read_text(path, "the MCP file"))
     except msgspec.DecodeError as error:

@@ -1,4 +1,4 @@
-"""From the updates of a session to events.
+"""Turns the updates of a session into events.
 
 It keeps what an event needs and an update does not carry: the title and the status of a tool call that was
 announced before, and the texts of terminals and tool calls that agents resend whole. It neither prints nor
@@ -28,12 +28,12 @@ def now() -> str:
 
 
 def raw(message: object) -> msgspec.Raw:
-    """A message of the protocol as it would be on the wire, unknown fields included."""
+    """Return a message of the protocol as on the wire, with unknown fields."""
     return msgspec.Raw(write(message))
 
 
 class Narrator:
-    """The updates of one session."""
+    """Turns the updates of one session into events."""
 
     def __init__(self) -> None:
         self.tools: dict[str, ToolState] = {}

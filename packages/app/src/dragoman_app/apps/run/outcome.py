@@ -1,4 +1,4 @@
-"""From how a run went to how it ended: an outcome is a name of `exits`, with what to tell a person."""
+"""Decides the outcome of a run: a name of `exits`, with a text for the user."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dragoman_local.known.hints import explain
 AUTH_REQUIRED = -32000
 
 LONGEST = 500
-"""Characters of an agent's own explanation; more is a dump, and in the history."""
+"""The most characters of an agent's own explanation; a longer one is in the history."""
 
 
 NOT_ACP = "it printed text that is not ACP (shown above)"
@@ -58,7 +58,7 @@ class RunOutcome(Struct, frozen=True, kw_only=True):
 def outcome_of_turn(
     result: TurnResult, *, last_was_denied: bool, last_refusal: str | None = None
 ) -> RunOutcome:
-    """The agent has answered the prompt."""
+    """Return the outcome of an answered prompt."""
     reason = result.stop_reason
     if last_was_denied and reason in ("end_turn", "refusal", "cancelled"):
         return RunOutcome(
@@ -86,8 +86,8 @@ def outcome_of_turn(
 
 
 def outcome_of_changes(outcome: RunOutcome, changes: ChangesReport, *, is_strict: bool) -> RunOutcome:
-    """A turn that went well did not, if files should have been put back and were not, or with `--strict`, if
-    files changed that nobody was asked about.
+    """Return the outcome after the changes: a good turn becomes a failure if files could not be reverted, or
+    with `--strict`, if files changed without approval.
     """
     if outcome.name not in ("end_turn", "permission_denied"):
         return outcome
@@ -111,7 +111,9 @@ def outcome_of_changes(outcome: RunOutcome, changes: ChangesReport, *, is_strict
 
 
 def outcome_of_error(error: BaseException, *, start_option: str = "") -> RunOutcome:
-    """The run ended early. `start_option` gives an agent longer to start, where there is such an option."""
+    """Return the outcome of an early end. `start_option` is the option that gives an agent longer to start,
+    if there is one.
+    """
     match error:
         case UsageMistake():
             return RunOutcome(name="usage", message=str(error), next_step=error.next_step)
@@ -171,7 +173,7 @@ def _details(data: object) -> str:
 
 
 def outcome_of_login(error: LoginRequired, hint: str) -> RunOutcome:
-    """The agent wants a login, which was tried or cannot be; `hint` is what a person can do."""
+    """Return the outcome for a needed login that failed or can't be tried; `hint` is what a user can do."""
     attempt = f"; login with {error.tried_method} failed: {error.why}" if error.tried_method else ""
     return RunOutcome(
         name="auth_needed", message=f"the agent needs a login: {error.reason}{attempt}", next_step=hint

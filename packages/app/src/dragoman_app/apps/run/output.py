@@ -1,4 +1,4 @@
-"""Standard output of a run: written without ever blocking the event loop, and with back-pressure.
+"""Standard output of a run: written without blocking the event loop, and with back-pressure.
 
 What is put here leaves in the order it came, in few writes. A reader that is slow makes `flow` wait, and
 with it whoever reads from the agent; one that is gone makes it raise `OutputClosed`, and a disk without room
@@ -18,15 +18,15 @@ from dragoman.transport.writer import open_writer
 STDOUT = 1
 
 BLOCK = 32 * 1024
-"""Bytes that are gathered before they are written without waiting for the loop's next turn."""
+"""The number of collected bytes that is written at once, without waiting for the loop's next step."""
 
 
 class OutputClosed(DragomanError):
-    """Nobody reads our standard output any more."""
+    """The reader of standard output has closed it."""
 
 
 class OutputFailed(DragomanError):
-    """Standard output cannot be written, although somebody wants to have it."""
+    """Standard output can't be written, although its reader still waits."""
 
 
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -43,7 +43,7 @@ class OutputWriter:
         self.closed_event = asyncio.Event()
 
     def put(self, data: bytes) -> None:
-        """Never waits; call `flow` where waiting is possible."""
+        """Add output without waiting; call `flow` where waiting is possible."""
         if not data or self.closed_event.is_set():
             return
         self._buffer += data
@@ -62,7 +62,7 @@ class OutputWriter:
         await self._drain(DEFAULT_LIMITS.low)
 
     async def finish(self) -> None:
-        """Until everything has been taken."""
+        """Wait until all output was written."""
         self.flush()
         await self._drain(0)
 
@@ -84,7 +84,7 @@ class OutputWriter:
         self.closed_event.set()
 
     def flush(self) -> None:
-        """Write what was put here, as far as it is taken at once."""
+        """Write the added output as far as possible at once."""
         self._is_flush_scheduled = False
         if self._buffer:
             block = bytes(self._buffer)

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 LAST = "last"
 
 ChangeHandling: TypeAlias = Literal["keep", "revert", "ask"]
-"""What becomes of the changes of a run."""
+"""The action for the changes of a run."""
 
 
 class SessionRequest(Struct, frozen=True, kw_only=True):
-    """What was asked for on the command line."""
+    """The requested session."""
 
     cwd: str
     directories: Sequence[str]
@@ -48,7 +48,7 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
 
 
 class RunPlan(Struct, frozen=True, kw_only=True):
-    """All that the command line said, checked as far as that is possible without an agent."""
+    """The whole command line, checked as far as possible without an agent."""
 
     target: ChosenAgent
     prompt: str
@@ -62,17 +62,17 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     record: bool
     changes: ChangeHandling
     steer: SteerFallback | None
-    """What becomes of a line that the agent cannot take into its turn; None if no lines are read."""
+    """The action for a line that the agent can't accept during its turn; None if no lines are read."""
     is_strict: bool
-    """Whether changes that nobody was asked about make the run fail."""
+    """Whether changes without approval make the run fail."""
     is_attended: bool
-    """Whether a person sits at the terminal and can be asked; else policy and `answers` say all."""
+    """Whether a user at the terminal can be asked; otherwise policy and `answers` decide."""
     successor: ChosenAgent | None = None
-    """Who goes on if the agent cannot."""
+    """The agent that continues if the first can't."""
     source: str = ""
-    """The recorded session of another agent that goes on in this run; `last` is the latest in the folder."""
+    """The recorded session of another agent to continue; `last` is the latest in the folder."""
     brief: ConversationBrief | None = None
-    """What the agent is told of it; None if that is still to be read."""
+    """The brief for the agent; None if it still must be read."""
 
     @property
     def roots(self) -> list[str]:
@@ -80,7 +80,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
 
 
 def make_plan(args: argparse.Namespace) -> RunPlan:
-    """Everything that is known before an agent is started; raises `UsageMistake`."""
+    """Return everything that is known before an agent starts; raises `UsageMistake`."""
     # A recorded session goes on with the other agent at once, unless its own agent is named to try first.
     takes_over = args.continue_with is not None and args.agent is None and (args.session or args.continue_)
     wants_last = args.continue_ or args.session == LAST
@@ -136,14 +136,14 @@ def _steering(args: argparse.Namespace) -> SteerFallback | None:
 
 
 def rules_of(args: argparse.Namespace, approve: Approve | None) -> LocalRules:
-    """What a command line says about permissions."""
+    """Return the permissions from a command line."""
     policy = os.path.abspath(args.policy) if args.policy else None
     sandbox = chosen_sandbox(args.sandbox)
     return LocalRules(policy=policy, approve=approve, shell_lines=args.shell_lines, sandbox=sandbox)
 
 
 def check_policy(rules: LocalRules, roots: Sequence[str]) -> None:
-    """Raises `UsageMistake` with the file and the line of a rule that makes no sense."""
+    """Raise `UsageMistake` with the file and the line of an invalid rule."""
     from dragoman_local.workspace.policy.policy_files import load_policy
     from dragoman_local.workspace.policy.policy_parser import PolicyError
 

@@ -1,5 +1,5 @@
-"""The last line of a terminal while an agent works: what it does, how far its plan is, how long it takes, and
-what it has cost.
+"""The last line of a terminal while an agent works: the current step, the plan's progress, the time, and the
+cost.
 
 The line is there only while nothing else is being written, and is gone before anything is: what a run leaves
 on the screen is the same with and without it. It waits while a person is asked something. A pipe, a
@@ -26,18 +26,18 @@ from dragoman_app.tui.model.facts import cost_text
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 PERIOD = 0.1
-"""Seconds between two pictures of the spinner."""
+"""The seconds between two pictures of the spinner."""
 
 QUIET = 0.4
-"""Seconds without output before the line comes: text that flows needs none."""
+"""The seconds without output before the line appears: flowing text needs none."""
 
 ERASE = b"\r\x1b[2K"
 NARROWEST = 20
-"""Columns below which the line would say nothing."""
+"""The columns below which the line would say nothing."""
 
 
 class ProgressLine:
-    """What is known of the run, as one line."""
+    """The state of the run in one line."""
 
     def __init__(self, paint: Paint, *, now: Callable[[], float] = time.monotonic) -> None:
         self._paint = paint
@@ -53,7 +53,7 @@ class ProgressLine:
         self._is_over = False
 
     def on_event(self, event: AnyEvent) -> None:
-        """Learn from what happens."""
+        """Read an event of the run."""
         if getattr(event, "phase", "turn") == "replay":
             return
         match event:
@@ -100,7 +100,7 @@ class ProgressLine:
         return " · ".join(part for part in (doing, more, self._step, helpers, clock, self._cost) if part)
 
     def draw(self, columns: int) -> bytes:
-        """The line as it is now, in place of the one before it; nothing while text flows."""
+        """Return the current line in place of the one before it; nothing while text flows."""
         if self._is_over or columns < NARROWEST or self._now() - self._last_output < QUIET:
             return self.erase()
         mark = SPINNER[int(self._now() / PERIOD) % len(SPINNER)]
@@ -109,12 +109,12 @@ class ProgressLine:
         return ERASE + f"{self._paint.in_colour(mark, 'cyan')} {line}".encode(errors="replace")
 
     def erase(self) -> bytes:
-        """What takes the line away, if it is there."""
+        """Return the characters that remove the line, if it is there."""
         was_shown, self._is_shown = self._is_shown, False
         return ERASE if was_shown else b""
 
     def on_output(self) -> bytes:
-        """Something else is written now: what takes the line away before it."""
+        """Note other output; return the characters that remove the line before it."""
         self._last_output = self._now()
         return self.erase()
 
@@ -123,7 +123,9 @@ class ProgressLine:
 async def shown_progress(
     line: ProgressLine | None, output: OutputWriter, *, is_free: Callable[[], bool]
 ) -> AsyncIterator[None]:
-    """Draw the line again and again. `is_free`: the cursor is at the start of a line, and nobody is asked."""
+    """Draw the line again and again. `is_free`: the cursor is at the start of a line, and no question is
+    open.
+    """
     if line is None:
         yield
         return

@@ -16,7 +16,7 @@ STDIN = "-"
 
 
 def read_prompt(words: Sequence[str], prompt_file: str | None) -> str:
-    """The prompt; raises `UsageMistake` when there is none."""
+    """Return the prompt; raises `UsageMistake` without one."""
     parts = [" ".join(word for word in words if word != STDIN)]
     wants_stdin = STDIN in words or prompt_file == STDIN
     if prompt_file is not None and prompt_file != STDIN:
@@ -32,7 +32,9 @@ def read_prompt(words: Sequence[str], prompt_file: str | None) -> str:
 
 
 def is_text(argument: str) -> bool:
-    """Whether a word of the command line can be sent: bytes that are not UTF-8 are lone surrogates in it."""
+    """Whether a word of the command line is valid text: bytes that are not UTF-8 are lone
+    surrogates in it.
+    """
     try:
         argument.encode()
     except UnicodeEncodeError:

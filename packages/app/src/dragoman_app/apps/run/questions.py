@@ -1,4 +1,4 @@
-"""Questions of the agent to the user: answered from a file, by the person at the terminal, or left open.
+"""Questions of the agent to the user: answered from a file, by the user at the terminal, or left open.
 
 A question that is left open ends the run. It is told as an event, and where standard output is not for
 machines, as one line of JSON on standard error, so that whoever started the run can answer it in a file and
@@ -22,7 +22,7 @@ from dragoman_local.workspace.policy.terminal import TerminalAsker, TerminalForm
 
 
 def at_terminal(reporter: RunReporter) -> LocalUser:
-    """The person whose terminal is our standard input; what is asked goes to standard error."""
+    """The user at our standard input; questions go to standard error."""
     lines, lock = TerminalLines(0), reporter.question_lock
     return LocalUser(
         permissions=TerminalAsker(lines, write=reporter.write, lock=lock).ask,
@@ -36,7 +36,7 @@ def tell_answer(
     request: v1.CreateElicitationRequest,
     action: str,
 ) -> None:
-    """An `OnAnswer`."""
+    """Implements `OnAnswer`."""
     session_id = getattr(request, "session_id", None)
     requester = requester_of(session_id) if isinstance(session_id, str) else ""
     reporter.emit(
@@ -47,6 +47,6 @@ def tell_answer(
 
 
 def tell_open(reporter: RunReporter, end: Callable[[], None], question: dict[str, object]) -> None:
-    """Nobody has answered, and that ends the run."""
+    """Report an open question, which ends the run."""
     reporter.tell_json(sanitize_json(msgspec.json.encode({"question": question})).decode())
     end()

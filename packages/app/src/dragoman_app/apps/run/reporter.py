@@ -1,5 +1,4 @@
-"""Where everything that happens in a run is told: to the view on standard output, and to people on standard
-error.
+"""Reports all events of a run: to the view on standard output, and to people on standard error.
 
 Events go to the view. Notes also go to standard error where standard output is not JSON, because standard
 output holds nothing but what the format promises. Everything that comes from an agent is sanitized first.
@@ -26,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class RunListener(Protocol):
-    """Hears everything that happens in a run. It raises nothing, and waits for nobody."""
+    """Receives all events of a run. It raises no error, and does not wait."""
 
     def on_event(self, event: AnyEvent) -> None: ...
 
     def on_prompt(self, session_id: str) -> Mapping[str, Any] | None:
-        """The turn begins; gives the `_meta` for its prompt."""
+        """The turn begins; return the `_meta` for its prompt."""
 
     async def aclose(self) -> None:
         """The run is over."""
 
 
 class RunReporter:
-    """One run's mouth."""
+    """Reports the events of one run."""
 
     def __init__(
         self,
@@ -61,7 +60,7 @@ class RunReporter:
         self._is_one_stream = are_one_file(1, 2)
 
     def emit(self, event: AnyEvent) -> None:
-        """Never waits; see `OutputWriter.flow`."""
+        """Report an event without waiting; see `OutputWriter.flow`."""
         if self.listener is not None:
             self.listener.on_event(event)
         data = self._view.show(event)
@@ -72,32 +71,32 @@ class RunReporter:
         self._output.put(data)
 
     def note(self, message: str, *, level: Literal["info", "warning", "error"] = "info") -> None:
-        """Tell a person something that is not the agent's."""
+        """Tell the user something that does not come from the agent."""
         self.emit(events.NoteEvent(time=now(), level=level, message=message))
         if self._for_people or level == "error":
             self.say(f"dragoman run: {sanitize(message)}")
 
     def warn(self, message: str) -> None:
-        """`note` for something that may explain what goes wrong later."""
+        """Call `note` for a fact that may explain a later failure."""
         self.note(message, level="warning")
 
     def tell(self, message: str) -> None:
-        """`note` for something that was emitted as an event already."""
+        """Call `note` for a fact that was already emitted as an event."""
         if self._for_people:
             self.say(f"dragoman run: {sanitize(message)}")
 
     def tell_json(self, line: str) -> None:
-        """For programs that look at standard error, where standard output is not for them."""
+        """Write JSON for programs that read standard error, when standard output is not for them."""
         if self._for_people:
             self.say(line)
 
     def say(self, text: str) -> None:
-        """A line on standard error, as it is."""
+        """Write a line to standard error unchanged."""
         self.write(f"{text}\n")
 
     def write(self, text: str) -> None:
-        """A piece of text on standard error, as it is; the line of progress is gone before. Where both
-        streams are one, as with `2>&1`, it begins a line of its own.
+        """Write a text to standard error unchanged, after removing the progress line. If both streams are the
+        same, as with `2>&1`, it begins a new line.
         """
         if self._progress is not None:
             self._output.put(self._progress.on_output())
@@ -107,8 +106,8 @@ class RunReporter:
         write_stderr(text)
 
     def stderr(self, chunk: bytes) -> None:
-        """The agent complains; kept for the obituary elsewhere, shown to those who asked. What the sandbox
-        refused is shown to everybody.
+        """Handle standard error of the agent: it is shown if the user asked for it. Refusals of the sandbox
+        are always shown.
         """
         *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")
         if len(self._stderr_rest) > 64 * 1024:  # a line without an end
@@ -138,7 +137,7 @@ class EventView(Protocol):
 
     def show(self, event: AnyEvent) -> bytes: ...
     def finish(self) -> bytes:
-        """What ends the line that is being written, if one is. More may happen afterwards."""
+        """End the current line, if there is one. More events may follow."""
         ...
 
 
@@ -153,7 +152,7 @@ class JsonView:
 
 
 class QuietView:
-    """`--format quiet`: what the agent says, and nothing else."""
+    """`--format quiet`: only the agent's text."""
 
     def __init__(self) -> None:
         self._stream = SanitizedStream()

@@ -1,4 +1,4 @@
-"""The session of a run: a new one, or one to go on with, with its mode and options set."""
+"""The session of a run: a new one, or a stored one, with its mode and options set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ How: TypeAlias = Literal["new", "loaded", "resumed"]
 
 
 class SettableSession(Protocol):
-    """What is set in a session; `Session` and `SupervisedSession` are such."""
+    """The settable parts of a session, which `Session` and `SupervisedSession` implement."""
 
     @property
     def modes(self) -> v1.SessionModeState | None: ...
@@ -33,7 +33,7 @@ class SettableSession(Protocol):
 async def open_session(
     agent: AgentHandle, local: LocalClient, request: SessionRequest
 ) -> tuple[Session, How]:
-    """The session; its agent may use what is lent from the first moment."""
+    """Return the session; its agent may use files and terminals from the first moment."""
     if "sessionCapabilities.additionalDirectories" not in agent.capabilities and request.directories:
         raise UsageMistake("the agent accepts no more folders", "leave --add-dir out")
     if request.session_id is None:
@@ -78,7 +78,7 @@ async def _reopen(
 
 
 async def settle(session: SettableSession, request: SessionRequest) -> None:
-    """Switch the mode and set the options; raises `UsageMistake` with what there is."""
+    """Set the mode and the options; raises `UsageMistake` with the existing ones."""
     if request.mode is not None:
         await set_mode(session, request.mode)
     for key, value in request.options:
@@ -86,7 +86,7 @@ async def settle(session: SettableSession, request: SessionRequest) -> None:
 
 
 async def set_mode(session: SettableSession, mode: str) -> None:
-    """Switch the mode; raises `UsageMistake` with the modes that there are."""
+    """Set the mode; raises `UsageMistake` with the existing modes."""
     modes = [mode.id for mode in session.modes.available_modes] if session.modes else []
     if mode in modes:
         await session.set_mode(mode)
@@ -99,7 +99,7 @@ async def set_mode(session: SettableSession, mode: str) -> None:
 
 
 async def set_model(session: SettableSession, model: str) -> None:
-    """Choose the model; raises `UsageMistake` with the models that there are."""
+    """Set the model; raises `UsageMistake` with the existing models."""
     option = model_option(session)
     if option is None:
         raise UsageMistake(f"unknown model {model!r}", _list_names("models", ()))
@@ -107,7 +107,7 @@ async def set_model(session: SettableSession, model: str) -> None:
 
 
 def model_option(session: SettableSession) -> v1.SessionConfigSelect | None:
-    """The option that chooses the model, if the agent has one."""
+    """Return the option that chooses the model, if the agent has one."""
     return next(
         (
             option
@@ -119,7 +119,7 @@ def model_option(session: SettableSession) -> v1.SessionConfigSelect | None:
 
 
 async def set_option(session: SettableSession, key: str, value: str) -> None:
-    """Set an option; raises `UsageMistake` with the options, or the values, that there are."""
+    """Set an option; raises `UsageMistake` with the existing options or values."""
     options = [
         option
         for option in session.config_options
@@ -148,7 +148,7 @@ def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str)
 
 
 def values_of(option: v1.SessionConfigSelect) -> list[str]:
-    """What an option can be, groups left out."""
+    """Return the values of an option, without groups."""
     values: list[str] = []
     for entry in option.options:
         if isinstance(entry, v1.SessionConfigSelectGroup):

@@ -1,4 +1,4 @@
-"""`--steer`: lines of standard input are said to the agent while its turn runs.
+"""`--steer`: sends lines of standard input to the agent while its turn runs.
 
 Each line is a message. A thread reads, so that a terminal, a pipe and a file are read alike; it waits for
 nothing but its line, and ends with the process. It reads for the whole run, also if another agent goes on.
@@ -22,10 +22,10 @@ from dragoman_app.apps.run.reporter import RunReporter
 STDIN = 0
 
 LARGEST_LINE = 1024 * 1024
-"""Bytes of a message; a longer line is cut into several."""
+"""The most bytes of a message; a longer line is cut into several."""
 
 WAITING_LINES = 64
-"""Lines that are read before the agent has taken those before them; the reader waits then."""
+"""The most lines to read ahead of the agent; then the reader waits."""
 
 
 TURN_OVER = "the turn was over"
@@ -41,13 +41,13 @@ class InputLines:
         threading.Thread(target=self._read, name="standard input", daemon=True).start()
 
     async def next(self) -> str | None:
-        """The next line that says something; None at the end of the input."""
+        """Return the next line with text; None at the end of the input."""
         line = await self._lines.get()
         self._room.release()
         return line
 
     def take_rest(self) -> list[str]:
-        """Lines that nobody has waited for."""
+        """Return the unread lines."""
         rest = [self._lines.get_nowait() for _ in range(self._lines.qsize())]
         return [line for line in rest if line is not None]
 
@@ -69,7 +69,7 @@ class InputLines:
 
 
 class LineSteering:
-    """Says lines of standard input to the sessions of a run, from its first turn on."""
+    """Sends lines of standard input to the sessions of a run, from its first turn on."""
 
     def __init__(self, reporter: RunReporter, fallback: SteerFallback) -> None:
         self._reporter = reporter
@@ -77,7 +77,7 @@ class LineSteering:
         self._input: InputLines | None = None  # before the first turn, a login may read a terminal
 
     async def run(self, session: Session) -> None:
-        """Say each line while the turn runs; cancelled when it has ended."""
+        """Send each line while the turn runs; cancelled when it has ended."""
         self._input = lines = self._input or InputLines()
         while (line := await lines.next()) is not None:
             try:
@@ -92,7 +92,7 @@ class LineSteering:
                 self._reporter.tell(f"{OUTCOME_TEXTS[outcome]}: {line!r}")
 
     async def finish(self) -> None:
-        """The run is over: tell which lines came too late."""
+        """At the end of the run, report the lines that came too late."""
         if self._input is None:
             return
         await asyncio.sleep(0)  # lines that the thread has read are in the queue then

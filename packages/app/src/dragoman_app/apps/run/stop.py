@@ -1,4 +1,4 @@
-"""The ways in which a run is brought to its end before its time: signals, the deadline, a closed output.
+"""The ways to end a run early: signals, the deadline, a closed output.
 
 The first Ctrl-C cancels the turn and waits for the agent; the second ends the agent and all that it started.
 The deadline does the same by itself, with little patience. SIGTERM and SIGHUP wait for nobody. Whatever the
@@ -19,20 +19,20 @@ from typing import Any
 from dragoman_app.apps.run.exits import EXITS
 
 CANCEL_PATIENCE = 30.0
-"""Seconds that an agent gets to end a turn that a person cancelled; a second Ctrl-C ends the wait."""
+"""The seconds that an agent has to end a turn that the user cancelled; a second Ctrl-C ends the wait."""
 
 DEADLINE_STEPS = 1.5
-"""The same when time was up anyway, in steps (see `RunStop`)."""
+"""The same after the deadline, in steps (see `RunStop`)."""
 
 END_STEPS, END_SECONDS = 2, 4.0
-"""From the decision to end everything to the end of the process: the steps that the agent gets, and the
-seconds for all else.
+"""From the decision to end to the end of the process: the steps for the agent, and the seconds for everything
+else.
 """
 
 
 class RunStop:
-    """One for each run. `reason` is the outcome that it brought about, if any; `step` is what an agent gets
-    for each step of being ended, in seconds.
+    """Ends one run. `reason` is the resulting outcome, if any; `step` is the seconds that an agent has for
+    each step of being ended.
     """
 
     def __init__(self, note: Callable[[str], None], *, step: float) -> None:
@@ -51,17 +51,17 @@ class RunStop:
     # What the run tells.
 
     def owns(self, kill: Callable[[], None]) -> None:
-        """From now on there is an agent to end."""
+        """Note the agent that must be ended."""
         self._kill = kill
 
     def turn(self, cancel: Callable[[], None] | None) -> None:
-        """A turn begins, and how it is cancelled; None when it is over."""
+        """Note how to cancel the turn that begins; None when it is over."""
         self._cancel_turn = cancel
 
     # What happens.
 
     def watch(self, task: asyncio.Task[object], *, timeout: float | None) -> None:
-        """From now on everything that can happen ends this task."""
+        """Let everything that can happen end this task from now on."""
         self._task = task
         handlers = {signal.SIGINT: self._on_interrupt, signal.SIGTERM: self._on_terminate}
         if hasattr(signal, "SIGHUP"):
@@ -87,17 +87,17 @@ class RunStop:
         self._timers.append(self._loop.call_later(patience, self.end))
 
     def question_left_open(self) -> None:
-        """The agent asked something that nobody is there to answer: going on would be guessing."""
+        """End the run after a question that nobody can answer: continuing would be guessing."""
         self._note("the agent asked a question, and there is no terminal to answer it in")
         self.ask("question_open", patience=DEADLINE_STEPS * self._step)
 
     @property
     def is_ending(self) -> bool:
-        """Nothing is waited for any more."""
+        """Whether the run ends without further waiting."""
         return self._ending
 
     def end(self) -> None:
-        """Leave everything, now."""
+        """End the run at once."""
         if not self._ending:
             self._ending = True
             self._guard()

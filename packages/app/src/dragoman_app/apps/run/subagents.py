@@ -1,4 +1,4 @@
-"""From the updates of a session and its subagents to events, in the order in which they came.
+"""Turns the updates of a session and its subagents into events, in the order of their arrival.
 
 The events of the session itself are those of `Narrator`. What a subagent says and does is a `child` event
 around the same events, so that a reader who knows no subagents does not take their words for the agent's.
@@ -20,11 +20,11 @@ from dragoman_app.apps.run.events import AnyEvent, InnerEvent, Phase
 from dragoman_app.apps.run.narrate import Narrator, now
 
 MOST_LATE = 1000
-"""Updates of subagents outside the turn that wait to be told; the oldest go first."""
+"""The most waiting updates of subagents outside the turn; the oldest go first."""
 
 
 class FamilyNarrator:
-    """The updates of one session and of all that works for it."""
+    """The updates of one session and of all its subagents."""
 
     def __init__(self) -> None:
         self.session_id = ""
@@ -51,7 +51,7 @@ class FamilyNarrator:
             yield from self.tell(self._late.popleft(), phase)
 
     def tell_lost(self) -> Iterator[AnyEvent]:
-        """The subagents of which nothing more will be heard, though they were at work."""
+        """Report the subagents that were still at work at the end."""
         for subagent in self._tree:
             if subagent.is_running:
                 yield self._subagent_event(replace(subagent, state="unknown"), "after")

@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from dragoman_app.apps.run.markdown import MarkdownPrinter
 
 LINES = 12
-"""Lines of a tool's output that are shown; the rest is counted."""
+"""The most lines of a tool's output to show; the others are counted."""
 
 DIFF_LINES = 200
-"""Lines of a diff that are shown; the change set at the end of the run has all of it."""
+"""The most lines of a diff to show; the change set at the end of the run shows all."""
 
 MOST_UNASKED = 50
-"""Files that nobody was asked about and that are named; the event has all."""
+"""The most files without approval to name; the event has all."""
 
 COMPARED = 3000
-"""Lines of both texts together that are compared: it takes time that grows with their square."""
+"""The most lines to compare, of both texts together: the time grows with their square."""
 
 _MARKS = {"completed": ("✓", "green"), "failed": ("✗", "red"), "in_progress": ("…", "yellow")}
 _STEPS = {"completed": "☑", "in_progress": "◐", "pending": "☐"}
 
 
 class TextView:
-    """One run, as text."""
+    """Shows one run as text."""
 
     def __init__(self, paint: Paint, *, is_terminal: bool) -> None:
         self.paint = paint
@@ -319,11 +319,11 @@ def _safe_text(text: object) -> str:
 # for each subagent, when it has ended.
 
 LONGEST = 4000
-"""Characters of a line of a subagent that are kept until the line ends."""
+"""The most characters of a subagent's unfinished line to keep."""
 
 
 class SubagentLines:
-    """The lines of one run."""
+    """The subagents' lines of one run."""
 
     def __init__(self, *, is_terminal: bool) -> None:
         self._terminal = is_terminal
@@ -332,7 +332,7 @@ class SubagentLines:
         self._words: dict[str, str] = {}  # of lines that have not ended
 
     def standing(self, event: events.SubagentEvent, remark: Callable[[str], str]) -> str:
-        """How a subagent stands now, if that is news."""
+        """Return a subagent's state, if it is new."""
         before = self._shown_standing.get(event.session_id)
         self._latest[event.session_id] = event
         words = self._rest(event.session_id, event.name, remark)
@@ -344,7 +344,7 @@ class SubagentLines:
         return words + remark(sanitize_line(f"{event.requester}: {event.standing}{last}"))
 
     def words(self, event: events.ChildEvent, remark: Callable[[str], str]) -> str:
-        """What a subagent says and does, line by line."""
+        """Return a subagent's text and actions, line by line."""
         if not self._terminal:
             return ""
         match event.inner:
@@ -361,7 +361,7 @@ class SubagentLines:
         return ""
 
     def tree(self) -> Iterator[str]:
-        """Who worked for whom, a line each."""
+        """Return the tree of subagents, one per line."""
         for event in self._in_order():
             mark = MARKS.get(event.standing, "·")
             last = f" — {event.last_line}" if isinstance(event.last_line, str) else ""

@@ -159,7 +159,7 @@ def add_agents_registry_refresh(parser: Parser) -> None:
 
 
 def add_agents_registry_reset(parser: Parser) -> None:
-    """It takes no options."""
+    """Add no options."""
 
 
 def _add_install(parser: argparse.ArgumentParser) -> None:

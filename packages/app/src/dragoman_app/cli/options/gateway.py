@@ -1,4 +1,4 @@
-"""Options of the commands that keep an agent for callers of another protocol: `mcp`, and `serve --openai`."""
+"""Options of the commands that serve an agent over another protocol: `mcp`, and `serve --openai`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dragoman_app.cli.options.values import add_agent, add_silence, parse_count
 
 MOST_SESSIONS = 64
 MOST_CLIENTS = 64
-"""Clients of `mcp --http`."""
+"""The most clients of `mcp --http`."""
 
 
 def add_gateway_agent(group: argparse._ArgumentGroup) -> None:
-    """Which agent, and what it gets."""
+    """Add the options for the agent and its environment."""
     add_agent(group)
     add_silence(group)
 
 
 def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:
-    """Where sessions work, and how many there are."""
+    """Add the options for the folders and the number of sessions."""
     group.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
     group.add_argument(
         "--max-sessions",
@@ -30,7 +30,7 @@ def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:
 
 
 def add_listener(group: argparse._ActionsContainer) -> None:
-    """Where an agent is offered on the network, and who may come."""
+    """Add the options for the address and its clients."""
     group.add_argument(
         "--listen", metavar="HOST:PORT", help="the address to listen on (127.0.0.1, any free port)"
     )

@@ -1,4 +1,4 @@
-"""The options of `dragoman sessions`, of what reads and plays recordings, and of the interpreter."""
+"""The options of `dragoman sessions`, of the commands for recordings, and of the interpreter."""
 
 from __future__ import annotations
 
@@ -122,6 +122,10 @@ def add_rewind(parser: Parser) -> None:
         metavar="TURN",
         type=int,
         help="the state before this turn, counted from 1: `--to 3` is what turn 2 left",
+    )
+    parser.add_argument("--steps", action="store_true", help="list the steps of that turn; changes nothing")
+    parser.add_argument(
+        "--step", metavar="N", type=int, help="the state before step N of that turn, as --steps counts them"
     )
     parser.add_argument("--undo", action="store_true", help="undo the last rewind in this folder")
     parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")

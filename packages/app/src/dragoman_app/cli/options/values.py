@@ -1,4 +1,4 @@
-"""Values of options that several commands share. What is imported here is imported to show any help."""
+"""Values of options that several commands share. Every help imports this module."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import math
 from collections.abc import Callable
 
 HANDSHAKE_SECONDS = 45.0
-"""The deadline of the handshake in `dragoman.runtime`, whose import takes longer than to show the help."""
+"""The deadline of the handshake in `dragoman.runtime`, whose import takes longer than showing the help."""
 
 SILENCE_SECONDS = 900.0
 
 
 def seconds(*, least: float = 0.0, most: float = math.inf, zero: bool = True) -> Callable[[str], float]:
-    """A type for argparse: a finite number of seconds in a range, from 0 on or, without `zero`, above it."""
+    """Return a type for argparse: a finite number of seconds in a range, from 0 on or, without `zero`, above
+    it.
+    """
 
     def parse(text: str) -> float:
         try:
@@ -35,14 +37,14 @@ def _range(least: float, most: float, zero: bool) -> str:
 
 
 def parse_count(text: str) -> int:
-    """A whole number above 0."""
+    """Parse a whole number above 0."""
     if not (text.isascii() and text.isdigit()) or not 0 < len(text) <= 12 or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
 def parse_span(text: str) -> float:
-    """`30d` as seconds."""
+    """Parse `30d` into seconds."""
     units = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
     number, unit = text[:-1], text[-1:]
     if unit not in units or not (number.isascii() and number.isdigit()) or len(number) > 6:
@@ -53,8 +55,8 @@ def parse_span(text: str) -> float:
 def add_json(
     parser: argparse._ActionsContainer, *, default: object = False, instead_of: str = "text"
 ) -> None:
-    """`--json`. A command below another one takes `argparse.SUPPRESS` as its default: it must not undo what
-    stands before it.
+    """Add `--json`. A subcommand uses `argparse.SUPPRESS` as its default: it must not reset the option of the
+    command before it.
     """
     parser.add_argument(
         "--json", action="store_true", default=default, help=f"one JSON object instead of {instead_of}"
@@ -64,7 +66,7 @@ def add_json(
 def add_dialect(
     parser: argparse._ActionsContainer, *, default: str | None = None, default_text: str = "auto"
 ) -> None:
-    """`--dialect`, for every command that starts an agent. The help calls the default `default_text`."""
+    """Add `--dialect`, for every command that starts an agent. `default_text` is the default in the help."""
     parser.add_argument(
         "--dialect",
         metavar="DIALECT",
@@ -75,7 +77,7 @@ def add_dialect(
 
 
 def add_map(parser: argparse._ActionsContainer) -> None:
-    """`--map`, for commands that start an agent elsewhere."""
+    """Add `--map`, for commands that start an agent on another machine."""
     parser.add_argument(
         "--map",
         metavar="HERE=THERE",
@@ -86,7 +88,7 @@ def add_map(parser: argparse._ActionsContainer) -> None:
 
 
 def add_in(parser: argparse._ActionsContainer) -> None:
-    """`--in` and `--map`."""
+    """Add `--in` and `--map`."""
     parser.add_argument(
         "--in",
         dest="place",
@@ -97,7 +99,7 @@ def add_in(parser: argparse._ActionsContainer) -> None:
 
 
 def add_agent(group: argparse._ActionsContainer) -> None:
-    """Which agent, what it speaks, and what it gets."""
+    """Add the options for the agent, its dialect and its environment."""
     group.add_argument(
         "--agent", metavar="AGENT", help="a name (dragoman agents), a command line, or an address"
     )
@@ -112,7 +114,7 @@ def add_agent(group: argparse._ActionsContainer) -> None:
 
 
 def add_silence(group: argparse._ActionsContainer) -> None:
-    """`--silence`, for commands that take turns of their own."""
+    """Add `--silence`, for commands that run turns."""
     group.add_argument(
         "--silence",
         type=seconds(),
@@ -131,7 +133,7 @@ def parse_dialect(name: str) -> str:
 
 
 def add_rules(group: argparse._ActionsContainer) -> None:
-    """What an agent may do."""
+    """Add the options for the agent's permissions."""
     group.add_argument(
         "--approve",
         choices=("all", "reads", "none"),

@@ -1,4 +1,4 @@
-"""The board as lines: side by side where there is room for four columns, else one below the other."""
+"""The board as lines: columns side by side if four fit, otherwise one below the other."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dragoman_app.tui.ports import BoardSession
 from dragoman_app.tui.text.lines import cut, line, plain
 
 WIDE: Final = 112
-"""Cells from which on columns stand side by side: below it, a card could hold no line."""
+"""The fewest cells for columns side by side: on fewer, a card could hold no line."""
 
 GAP: Final = 2
-"""Cells between two columns."""
+"""The cells between two columns."""
 
 MARKS: Final[dict[ColumnName, tuple[str, str]]] = {
     "needs": ("?", "$text-warning"),
@@ -28,7 +28,7 @@ MARKS: Final[dict[ColumnName, tuple[str, str]]] = {
 
 
 class Card(NamedTuple):
-    """Where a session stands on the board."""
+    """The place of a session on the board."""
 
     session_id: str
     left: int
@@ -41,14 +41,14 @@ class Card(NamedTuple):
 
 
 class BoardDrawing(NamedTuple):
-    """All lines, and where each session is in them."""
+    """All lines, and the place of each session in them."""
 
     lines: Sequence[Content]
     cards: Sequence[Card]
 
 
 def draw_board(columns: Sequence[BoardColumn], width: int, *, chosen_id: str, now: float) -> BoardDrawing:
-    """The columns at this width; `now` is in seconds since 1970."""
+    """Draw the columns at this width; `now` is in seconds since 1970."""
     if width >= WIDE:
         return _side_by_side(columns, width, chosen_id, now)
     lines: list[Content] = []

@@ -1,4 +1,4 @@
-"""An entry as lines, drawn again when it changed, and no more of it than changed.
+"""An entry as lines; only its changed part is drawn again.
 
 Words grow at their end, so what was drawn of them stays (`MarkdownLines`). Much that comes at once is drawn
 in several goes, so that no drawing takes long: `is_behind` says that there is more.
@@ -27,17 +27,17 @@ from dragoman_app.tui.text.lines import block, cut, hanging, indent_lines, outpu
 from dragoman_app.tui.text.markdown import MarkdownLines
 
 SPEECH_CHARACTERS = 8192
-"""Characters of one speech that are drawn before the clock is looked at."""
+"""The characters of one message that are drawn before the time is checked."""
 
 LONG = 0.02
-"""Seconds that may be spent on one speech in one go."""
+"""The most seconds for drawing one message at once."""
 
 
 _BLANK = Content("")
 
 
 class DrawingContext:
-    """What a drawing needs beside the entry."""
+    """The settings of a drawing besides the entry."""
 
     def __init__(self, terminals: Terminals, *, cwd: str = "") -> None:
         self.terminals = terminals
@@ -47,7 +47,7 @@ class DrawingContext:
 
 
 def gap_between(before: TranscriptEntry | None, after: TranscriptEntry) -> int:
-    """Tool calls follow each other closely; everything else has air around it."""
+    """Return the gap: none between tool calls, one line around everything else."""
     return 0 if before is None or (isinstance(before, ToolEntry) and isinstance(after, ToolEntry)) else 1
 
 
@@ -82,7 +82,7 @@ class DrawnEntry:
         self.draw()
 
     def draw(self, *, force: bool = False) -> bool:
-        """Whether it is different now."""
+        """Draw the entry; return whether it has changed."""
         if self._version == self.entry.version and not (self.is_behind or force):
             return False
         self._version = self.entry.version

@@ -1,5 +1,5 @@
-"""A picture of an agent, in a terminal: as the terminal draws it, half blocks of two colours each, or a line
-that names it.
+"""A picture of an agent in a terminal: drawn by the terminal, as half blocks of two colours each, or as a
+line that names it.
 
 Pixels need `dragoman[pictures]`. A picture is an agent's, hence hostile: its kind, bytes and pixels are
 bounded before anything is unpacked, and what cannot be read is named.
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 MOST_BYTES: Final = 20 * 1024 * 1024
 MOST_PIXELS: Final = 40_000_000
-"""Of the picture itself: a small file can unpack to any size."""
+"""The most pixels of the picture: a small file can unpack to any size."""
 
 ROWS: Final = 16
-"""Lines of a picture in the conversation."""
+"""The lines of a picture in the conversation."""
 
 COLUMNS: Final = 64
 
@@ -60,7 +60,9 @@ def has_pixels() -> bool:
 def draw_picture(
     mime_type: str, data: str, width: int, *, rows: int = ROWS, columns: int = COLUMNS, coloured: bool = True
 ) -> list[Content]:
-    """The picture in so many lines at most, below a line that names it; that line alone without colours."""
+    """Draw the picture in at most this many lines, below a line that names it; without colours, only that
+    line.
+    """
     image = open_picture(data) if coloured else None
     words = sanitize_line(describe_picture(mime_type, data, image))
     name = hanging(plain(words, "dim"), width, plain("▣ ", "dim"))
@@ -70,7 +72,7 @@ def draw_picture(
 
 
 def describe_picture(mime_type: str, data: str, image: Image | None = None) -> str:
-    """What it is, in a few words."""
+    """Describe a picture in a few words."""
     size = len(data) * 3 // 4
     parts = [f"picture, {mime_type}", f"{size / 1024:,.0f} kB" if size >= 1024 else f"{size} bytes"]
     if image is not None:
@@ -81,7 +83,7 @@ def describe_picture(mime_type: str, data: str, image: Image | None = None) -> s
 
 
 def open_picture(data: str) -> Image | None:
-    """The picture, not unpacked yet; None if it is none that we show."""
+    """Open a picture without unpacking it; None if its format is not supported."""
     if not has_pixels() or len(data) > MOST_BYTES * 4 // 3:
         return None
     from PIL import Image
@@ -96,7 +98,7 @@ def open_picture(data: str) -> Image | None:
 
 
 def half_blocks(image: Image, columns: int, rows: int) -> list[Content]:
-    """Each cell is two pixels, one above the other. Nothing if the picture turns out to be broken."""
+    """Draw two pixels, one above the other, in each cell. Return nothing if the picture is broken."""
     columns, rows = max(columns, 1), max(rows, 1)
     try:
         small = image.convert("RGBA")
@@ -132,7 +134,7 @@ _inline_terminal: InlineTerminal | None = None
 
 
 def prepare_pictures() -> None:
-    """Find out what the terminal can, as far as libraries are installed."""
+    """Detect the terminal's abilities, as far as libraries are installed."""
     global _inline_terminal
     _inline_terminal = find_inline_terminal(os.environ, does_tmux_pass) if has_pixels() else None
     if _inline_terminal is None and find_spec("textual_image") is not None:
@@ -144,7 +146,9 @@ def prepare_pictures() -> None:
 
 
 def native_picture(data: str) -> Widget | None:
-    """A widget that lets the terminal draw it; None if it is broken, or nothing was prepared."""
+    """Return a widget that lets the terminal draw the picture; None if it is broken, or `prepare_pictures`
+    was not called.
+    """
     is_prepared = _inline_terminal is not None or "textual_image.widget" in sys.modules
     if not is_prepared or (image := open_picture(data)) is None:
         return None
@@ -171,26 +175,28 @@ def _picture_widget(image: Image) -> Widget:
 # it.
 
 PARTS_SINCE: Final = (3, 5)
-"""The version of iTerm2 that takes pictures in parts."""
+"""The first version of iTerm2 that accepts pictures in parts."""
 
 PART: Final = 64 * 1024
-"""Characters of base64 in a part. tmux drops a sequence of more than a megabyte."""
+"""The characters of base64 in a part. tmux drops a sequence of more than a megabyte."""
 
 CELL: Final = (20, 40)
-"""Pixels of a cell, at most, that a picture is scaled down to: a terminal of high resolution has as many."""
+"""The most pixels of a cell to which a picture is scaled down: terminals of high resolution have as many."""
 
 
 class InlineTerminal(Struct, frozen=True, kw_only=True):
-    """A terminal that takes pictures as files."""
+    """A terminal that accepts pictures as files."""
 
     in_tmux: bool = False
-    """Whether each sequence is wrapped for tmux, and pictures go in parts."""
+    """Whether each sequence is wrapped for tmux, with pictures in parts."""
 
 
 def find_inline_terminal(
     environ: Mapping[str, str], does_tmux_pass: Callable[[], bool]
 ) -> InlineTerminal | None:
-    """The terminal by its own words; None for another one, and behind a tmux that lets nothing pass."""
+    """Detect the terminal by its own answer; None for another one, and behind a tmux that
+    passes nothing on.
+    """
     program, behind = environ.get("TERM_PROGRAM", ""), environ.get("LC_TERMINAL", "")
     if "TMUX" not in environ and not environ.get("TERM", "").startswith(("screen", "tmux")):
         is_known = program in ("iTerm.app", "WezTerm") or behind in ("iTerm2", "WezTerm")
@@ -202,7 +208,7 @@ def find_inline_terminal(
 
 
 def does_tmux_pass() -> bool:
-    """Whether the tmux around us passes sequences on to the terminal that it does not know itself."""
+    """Whether the tmux around us passes unknown sequences on to the terminal."""
     command = ["tmux", "show-options", "-Apv", "allow-passthrough"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)
@@ -216,8 +222,8 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def encode_inline_image(data: bytes, columns: int, rows: int, terminal: InlineTerminal) -> str:
-    """What to write so that the terminal draws the file in so many cells, as large as its shape allows. The
-    cursor stays, where the terminal can do that.
+    """Return the sequence with which the terminal draws the file in this many cells, as large as its shape
+    allows. The cursor stays, if the terminal supports that.
     """
     arguments = (
         f"inline=1;size={len(data)};width={columns};height={rows};preserveAspectRatio=1;doNotMoveCursor=1"
@@ -240,7 +246,9 @@ def _pass_through(sequence: str) -> str:
 
 
 class InlinePicture(Widget):
-    """A picture that the terminal draws; nothing while it cannot be seen whole: a part of a file is none."""
+    """A picture drawn by the terminal. It is only drawn if it is completely visible: a part of a file is not
+    a picture.
+    """
 
     def __init__(self, image: Image, terminal: InlineTerminal, *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
@@ -249,7 +257,7 @@ class InlinePicture(Widget):
         self._encoded: tuple[tuple[int, int], str] | None = None
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The sequence stands at the end of the last line: what is written later would cover the picture."""
+        """Put the sequence at the end of the last line: later output would cover the picture."""
         blank = [Strip.blank(crop.width, self.rich_style)] * crop.height
         if not self.is_attached or not self.screen.is_active or not crop:
             return blank

@@ -13,7 +13,7 @@ from dragoman_app.tui.model.facts import Facts
 from dragoman_app.tui.text.lines import cut, line, plain
 
 SHORTEST_PATH = 12
-"""Cells of a folder's path that stay, however long the title is."""
+"""The fewest cells of a folder's path to show beside a long title."""
 
 _STATES = {
     "starting": ("◌", "starting the agent", "$text-warning"),
@@ -26,7 +26,7 @@ _STATES = {
 
 
 def heading(agent: str, cwd: str, facts: Facts, width: int, *, sandbox: str = "off") -> Content:
-    """Who and where, and in which sandbox."""
+    """Return the heading: agent, folder and sandbox."""
     mode = sanitize_line(facts.mode_name)
     right = plain(cut(mode, width // 3), "$text-accent") if mode else Content("")
     room = width - right.cell_length - 1
@@ -40,7 +40,7 @@ def heading(agent: str, cwd: str, facts: Facts, width: int, *, sandbox: str = "o
 
 
 def footer(conversation: ChatConversation, width: int) -> Content:
-    """How it stands, what can be done, what it cost."""
+    """Return the footer: state, possible keys, cost."""
     pieces = _describe_state(conversation) if conversation.away is None else _absence(conversation.away)
     right = plain(usage(conversation.transcript.facts), "dim")
     left = line(pieces)
@@ -103,7 +103,7 @@ def usage(facts: Facts) -> str:
 
 
 def short_path(path: str) -> str:
-    """With ~ for the home folder."""
+    """Return a path with ~ for the home folder."""
     home = os.path.expanduser("~")
     if home != "/" and (path == home or path.startswith(home + os.sep)):
         path = "~" + path[len(home) :]

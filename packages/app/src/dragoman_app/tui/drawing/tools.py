@@ -1,4 +1,4 @@
-"""A tool call as lines: its title and state, what it changed, what it said, what its terminal shows."""
+"""A tool call as lines: its title and state, its changes, its output, its terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dragoman_app.tui.text.lines import (
 # Marks and words for states: they must be told apart without colours too.
 
 GUTTER: Final = 2
-"""Cells before every entry: a mark and a space."""
+"""The cells before every entry: a mark and a space."""
 
 STATUS: Final = {
     "pending": ("○", "dim"),
@@ -57,17 +57,17 @@ KINDS: Final = {
 }
 
 EXCERPT: Final = 8
-"""Lines of an output or a change that are shown until somebody unfolds it."""
+"""The lines of an output or a change before the user unfolds it."""
 
 OPEN_LINES: Final = 400
-"""Lines of one that was unfolded; the whole of it has a screen of its own."""
+"""The lines of an unfolded one; its own screen shows all."""
 
 _BAR: Final = plain(" " * GUTTER + "│ ", "dim")
 
 Terminals = Callable[[str], CommandOutput | None]
 
 LONGEST = 1_000_000
-"""Characters of one text that are shown, even where all of it is wanted."""
+"""The most characters of one text to show, even in full."""
 
 
 def draw_tool(
@@ -79,7 +79,7 @@ def draw_tool(
     whole: bool = False,
     coloured: bool = True,
 ) -> list[Content]:
-    """`whole` leaves nothing out. Without colours, pictures are named."""
+    """Draw a tool call. `whole` leaves nothing out. Without colours, pictures are named."""
     lines = hanging(_title(entry, cwd), width, plain(*_mark(entry)) + " ")
     most = None if whole else OPEN_LINES if entry.is_open else EXCERPT
     if entry.is_open is False and not whole:
@@ -98,7 +98,7 @@ def draw_tool(
 
 
 def summary(entry: ToolEntry, cwd: str = "") -> str:
-    """The title on one line."""
+    """Return the title on one line."""
     return _title(entry, cwd).plain
 
 

@@ -1,4 +1,4 @@
-"""The board as values: sessions in columns by what they need, and moving between them. Pure.
+"""The board as values: sessions in columns by state, and moving between them. Pure.
 
 What waits for somebody is first, the longest wait on top; of everything else, what moved last is on top.
 """
@@ -23,14 +23,14 @@ _COLUMNS: Final[dict[str, ColumnName]] = {"waiting": "needs", "running": "runnin
 
 
 class BoardColumn(NamedTuple):
-    """Sessions that need the same."""
+    """Sessions with the same state."""
 
     name: ColumnName
     sessions: Sequence[BoardSession]
 
 
 def columns_of(sessions: Iterable[BoardSession], words: str = "") -> list[BoardColumn]:
-    """All four columns; with words, only sessions that have all of them in title, agent or folder."""
+    """Return all four columns; with words, only sessions with all of them in title, agent or folder."""
     wanted_words = words.casefold().split()
     columns: dict[ColumnName, list[BoardSession]] = {name: [] for name in TITLES}
     for session in sessions:
@@ -47,7 +47,7 @@ def column_of(session: BoardSession) -> ColumnName:
 
 
 def step_down(columns: Sequence[BoardColumn], session_id: str, by: int) -> str:
-    """The session so many places below, or above; the columns follow each other."""
+    """Return the session this many places below or above; the columns follow each other."""
     ids = [session.id for column in columns for session in column.sessions]
     if not ids:
         return ""
@@ -56,7 +56,7 @@ def step_down(columns: Sequence[BoardColumn], session_id: str, by: int) -> str:
 
 
 def step_across(columns: Sequence[BoardColumn], session_id: str, by: int) -> str:
-    """The session beside it, in the next column that has any, as high up as it is."""
+    """Return the session beside it, in the next column with sessions, at the same height."""
     id_columns = [[session.id for session in column.sessions] for column in columns if column.sessions]
     at = next((number for number, ids in enumerate(id_columns) if session_id in ids), None)
     if at is None:
@@ -66,7 +66,7 @@ def step_across(columns: Sequence[BoardColumn], session_id: str, by: int) -> str
 
 
 def total_cost(sessions: Iterable[BoardSession]) -> str:
-    """What the sessions cost together, in each currency."""
+    """Return the total cost of the sessions in each currency."""
     totals: dict[str, float] = {}
     for session in sessions:
         if session.cost is not None:
@@ -76,7 +76,7 @@ def total_cost(sessions: Iterable[BoardSession]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long a turn runs: `8 s`, `4:05 min`, `2 h 07 min`."""
+    """Format the duration of a turn: `8 s`, `4:05 min`, `2 h 07 min`."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -86,7 +86,7 @@ def duration(seconds: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """How long something is over, in the largest unit that fits."""
+    """Format the time since an event in the largest unit that fits."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit} ago"

@@ -16,11 +16,11 @@ Speaker: TypeAlias = Literal["user", "agent", "thought"]
 Level: TypeAlias = Literal["info", "warning", "error"]
 
 LONGEST = 2 * 1024 * 1024
-"""Characters of one speech; a longer one goes on in another entry."""
+"""The most characters of one message; a longer one continues in another entry."""
 
 
 class TranscriptEntry:
-    """Something in the conversation."""
+    """An entry in the conversation."""
 
     __slots__ = ("is_open", "version")
 
@@ -34,12 +34,12 @@ class TranscriptEntry:
 
     @property
     def size(self) -> int:
-        """Characters that it holds, about."""
+        """The approximate number of characters."""
         return 200
 
 
 class SpeechEntry(TranscriptEntry):
-    """Words of somebody, growing."""
+    """A growing message."""
 
     __slots__ = ("_fresh", "_text", "is_done", "message_id", "who")
 
@@ -63,7 +63,7 @@ class SpeechEntry(TranscriptEntry):
         return self._text
 
     def put_before(self, text: str) -> None:
-        """Put text before this one, which was loaded later."""
+        """Put text in front that was loaded later."""
         self._text = text + self.text
         self.version += 1
 
@@ -73,7 +73,7 @@ class SpeechEntry(TranscriptEntry):
 
 
 class ToolEntry(TranscriptEntry):
-    """A tool call as it stands."""
+    """The current state of a tool call."""
 
     __slots__ = ("state",)
 
@@ -95,7 +95,7 @@ class ToolEntry(TranscriptEntry):
 
 
 class PictureEntry(TranscriptEntry):
-    """A picture that was said: base64 as it came."""
+    """A picture in a message: base64 as received."""
 
     __slots__ = ("data", "mime_type", "who")
 
@@ -111,7 +111,7 @@ class PictureEntry(TranscriptEntry):
 
 
 class PlannedSteps(TranscriptEntry):
-    """A plan as it stands."""
+    """The current plan."""
 
     __slots__ = ("steps",)
 
@@ -121,7 +121,7 @@ class PlannedSteps(TranscriptEntry):
 
 
 class NoteEntry(TranscriptEntry):
-    """Something that the client, or the agent beside its answer, wants known."""
+    """A note from the client, or from the agent outside its answer."""
 
     __slots__ = ("level", "text")
 
@@ -132,17 +132,17 @@ class NoteEntry(TranscriptEntry):
 
 
 class CommandOutput(Protocol):
-    """The output of a command, as it stands."""
+    """The current output of a command."""
 
     @property
     def text(self) -> str: ...
     @property
     def exit_text(self) -> str | None:
-        """How it ended, in a word; None while it runs."""
+        """Return how it ended, in a word; None while it runs."""
 
 
 class CommandEntry(TranscriptEntry):
-    """A command of the person."""
+    """A command of the user."""
 
     __slots__ = ("line", "output")
 

@@ -1,4 +1,4 @@
-"""Updates and content that have no entry of their own, in a line: what we do not know is named, not dropped.
+"""Updates and content without an entry of their own, each in a line: unknown kinds are named, not dropped.
 
 `dragoman run` shows the same lines. A kind that repeats fast is told a few times in a turn and no more, so
 that it cannot fill the screen.
@@ -13,10 +13,10 @@ from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 
 MOST_LINES: Final = 20
-"""Lines of one known kind in one turn; of an unknown kind there is one."""
+"""The most lines of one known kind in one turn; an unknown kind has one."""
 
 MOST_KINDS: Final = 10
-"""Unknown kinds that are named in one turn."""
+"""The most unknown kinds to name in one turn."""
 
 FACTS: Final = (
     v1.AvailableCommandsUpdate,
@@ -25,11 +25,11 @@ FACTS: Final = (
     v1.SessionInfoUpdate,
     v1.UsageUpdate,
 )
-"""What changes the session and says nothing: these have no line."""
+"""Updates that only change the session: they have no line."""
 
 
 def line_of(update: v1.SessionUpdate | Unknown) -> str | None:
-    """The update in a line, not sanitized; None for a fact."""
+    """Return the update as a line, not sanitized; None for an update without a line."""
     match update:
         case v1.Notice():
             title = update.title.removesuffix(":")
@@ -56,12 +56,12 @@ def line_of(update: v1.SessionUpdate | Unknown) -> str | None:
 
 
 def kind_of(update: v1.SessionUpdate | Unknown) -> str:
-    """Its name on the wire."""
+    """Return its name on the wire."""
     return update.tag if isinstance(update, Unknown) else str(update.__struct_config__.tag)
 
 
 def without_fence(text: str) -> str:
-    """An output without the fence that agents put around it for clients that draw Markdown."""
+    """Return an output without the fence that agents add for clients that draw Markdown."""
     first, _, rest = text.strip("\n").partition("\n")
     inside, _, last = rest.rpartition("\n")
     is_fenced = len(last) >= 3 and not last.strip("`") and first.startswith(last) and last not in inside
@@ -69,7 +69,7 @@ def without_fence(text: str) -> str:
 
 
 def name_of(block: v1.ContentBlock | Unknown) -> str:
-    """A block of content in a few words, for where it cannot be shown; of a text all of it."""
+    """Name a block of content in a few words, where it can't be shown; of a text, return all."""
     match block:
         case v1.TextContent(text=text):
             return text
@@ -114,7 +114,7 @@ class TurnLines:
         self._counts.clear()
 
     def new_line(self, update: v1.SessionUpdate | Unknown) -> str | None:
-        """A line that this turn has not had yet."""
+        """Return a line that is new in this turn."""
         line = line_of(update)
         if line is None or line in self._lines:
             return None

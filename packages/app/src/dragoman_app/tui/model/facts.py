@@ -10,7 +10,7 @@ from dragoman.schema.base import Unknown
 
 
 class Facts:
-    """Learnt from updates and from answers."""
+    """Facts from updates and answers."""
 
     def __init__(self) -> None:
         self.title = ""
@@ -26,7 +26,7 @@ class Facts:
         self.tokens_out = 0
 
     def learn(self, update: v1.SessionUpdate | Unknown) -> bool:
-        """Whether there was something to learn."""
+        """Read an update; return whether it contains a fact."""
         match update:
             case v1.AvailableCommandsUpdate(available_commands=commands):
                 self.commands = commands
@@ -45,20 +45,20 @@ class Facts:
         return True
 
     def on_open(self, modes: v1.SessionModeState | None, options: Sequence[v1.SessionConfigOption]) -> None:
-        """What the agent said when the session was opened."""
+        """Read the agent's answer when the session was opened."""
         if modes is not None:
             self.modes, self.mode = modes.available_modes, modes.current_mode_id
         self.options = options
 
     def on_turn_end(self, result: TurnResult) -> None:
-        """A turn is over."""
+        """Note the end of a turn."""
         if result.usage is not None:
             self.tokens_in += result.usage.input_tokens
             self.tokens_out += result.usage.output_tokens
 
     @property
     def mode_name(self) -> str:
-        """The mode as a person calls it, wherever the agent keeps it."""
+        """Return the mode's name for people, from any field of the agent."""
         for mode in self.modes:
             if mode.id == self.mode:
                 return mode.name
@@ -73,7 +73,7 @@ class Facts:
 
 
 def cost_text(cost: tuple[float, str]) -> str:
-    """What is not nothing never looks like it: turns may be cheap."""
+    """Format a cost so that a small one never looks like zero."""
     amount, currency = cost
     if 0 < amount < 0.001:
         return f"< 0.001 {currency}"

@@ -1,4 +1,4 @@
-"""A conversation as entries: takes updates in, says what changed.
+"""A conversation as entries: reads updates, and reports what changed.
 
 Chunks of one speaker that follow each other become one entry, a tool call is one entry however often it is
 mentioned, and a turn has one plan. What would hold too much lets its oldest entries go; `is_cut` says so.
@@ -31,7 +31,7 @@ from dragoman_app.tui.model.facts import Facts
 
 MOST_ENTRIES = 50_000
 MOST_CHARACTERS = 64 * 1024 * 1024
-"""What is held; the history on disk has everything."""
+"""The most characters to keep in memory; the history on disk has everything."""
 
 _Chunk: TypeAlias = v1.AgentMessageChunk | v1.AgentThoughtChunk | v1.UserMessageChunk
 
@@ -45,13 +45,13 @@ _ROLES: dict[type, Speaker] = {
 
 
 class TranscriptChange(NamedTuple):
-    """What happened since somebody last looked."""
+    """The changes since the last call."""
 
     touched_entries: set[TranscriptEntry]
     cut: int
-    """Entries that went at the beginning."""
+    """Entries that were removed at the beginning."""
     added_before: int
-    """Entries that came at the beginning."""
+    """Entries that were added at the beginning."""
 
 
 class Transcript:
@@ -79,7 +79,7 @@ class Transcript:
     # What comes in.
 
     def hear(self, update: v1.SessionUpdate | Unknown) -> None:
-        """One update of the session."""
+        """Read one update of the session."""
         speaker = _ROLES.get(type(update))
         if speaker is not None:
             self._chunk(speaker, cast("_Chunk", update))
@@ -99,7 +99,7 @@ class Transcript:
             self._add(NoteEntry(line))  # below what is being said, which goes on
 
     def show_subagents(self, tree: str) -> None:
-        """Who works for whom: one entry of a turn, which changes in place."""
+        """Show the subagents: one entry per turn, which changes in place."""
         if self._subagents_note is None:
             self._subagents_note = NoteEntry("")
             self._add(self._subagents_note)
@@ -107,7 +107,7 @@ class Transcript:
         self.touch(self._subagents_note)
 
     def prompt(self, text: str) -> None:
-        """The person said this; some agents say it again, which is not shown twice."""
+        """Add the user's prompt; some agents repeat it, which is not shown twice."""
         self._end_speech()
         self._end_plan()
         self._subagents_note = None
@@ -126,7 +126,7 @@ class Transcript:
         self._add(entry)
 
     def end_turn(self) -> None:
-        """Nothing more belongs to what was being said."""
+        """End the current message."""
         self._end_speech()
         self._expected_text = ""
         self._end_plan()
@@ -137,7 +137,7 @@ class Transcript:
         self.wake()
 
     def clear(self) -> None:
-        """Another conversation begins."""
+        """Start another conversation."""
         self._cut += len(self.entries)
         self.entries.clear()
         self._tools.clear()
@@ -150,7 +150,7 @@ class Transcript:
         self.wake()
 
     def prepend(self, earlier: Transcript) -> None:
-        """What was before all this. The cut between the two may go through a speech or a tool call."""
+        """Add an earlier part. The cut between the two may be inside a message or a tool call."""
         earlier._end_speech()
         older = earlier.entries
         if older and self.entries:
@@ -186,7 +186,7 @@ class Transcript:
 
     @property
     def last_answer(self) -> str:
-        """The last words of the agent, as they were written."""
+        """Return the agent's last message, as written."""
         for entry in reversed(self.entries):
             if isinstance(entry, SpeechEntry) and entry.who == "agent":
                 return entry.text
@@ -199,7 +199,7 @@ class Transcript:
         ]
 
     def running_terminals(self) -> list[ToolEntry]:
-        """Tool calls whose terminals may have news."""
+        """Return tool calls whose terminals may have new output."""
         return [entry for entry in self._tools.values() if entry.is_running and entry.terminals]
 
     # One by one.

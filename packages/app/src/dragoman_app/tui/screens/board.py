@@ -1,4 +1,4 @@
-"""The board: all sessions by state, with their last line, time and cost, as they go.
+"""The board: all sessions by state, with their last line, time and cost, live.
 
 A question is answered from here in two steps: `A` shows all of it, and a key of its dialog answers.
 """
@@ -27,11 +27,11 @@ from dragoman_app.tui.text.lines import cut
 from dragoman_app.tui.widgets.board_view import BoardView
 
 EVERY = 1.0
-"""Seconds after which times are drawn anew."""
+"""The seconds after which times are drawn again."""
 
 
 class BoardScreen(Dialog[ChatRequest]):
-    """Gives the session to go on with."""
+    """Returns the session to continue."""
 
     DEFAULT_CSS = """
     BoardScreen {

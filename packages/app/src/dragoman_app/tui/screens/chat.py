@@ -43,14 +43,14 @@ from dragoman_app.tui.widgets.prompt_box import PromptBox
 from dragoman_app.tui.widgets.transcript_view import TranscriptView
 
 BEATS = 20
-"""Drawings a second, at most."""
+"""The most drawings per second."""
 
 LIVE = 5
-"""Every so many beats, running commands are looked at."""
+"""The number of drawings between two checks of running commands."""
 
 
 class ChatScreen(Screen[None]):
-    """One conversation at a time; `open` begins another."""
+    """One conversation at a time; `open` starts another."""
 
     DEFAULT_CSS = """
     ChatScreen {
@@ -130,7 +130,7 @@ class ChatScreen(Screen[None]):
     # The conversation.
 
     async def open(self, request: ChatRequest) -> None:
-        """Leave what was open, and begin this."""
+        """Leave the open conversation, and open this one."""
         await self.close()
         self.find_bar.close()
         self.request = request
@@ -164,7 +164,7 @@ class ChatScreen(Screen[None]):
             self._host.fail(error)
 
     def start_task(self, doing: Coroutine[object, None, object]) -> None:
-        """Something that takes its time, owned by this screen."""
+        """Start a task that this screen owns."""
         task = asyncio.create_task(doing)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -327,14 +327,14 @@ class ChatScreen(Screen[None]):
             self.run_worker(self.conversation.steer(text))
 
     def withdraw(self) -> bool:
-        """The last queued prompt comes back into the box; whether there was one."""
+        """Put the last queued prompt back into the box; return whether there was one."""
         text = self.conversation.withdraw()
         if text is not None:
             self.box.set_text(text)
         return text is not None
 
     def write_prompt(self, text: str) -> None:
-        """Put this into the box, to be gone on with."""
+        """Put a text into the box for the user to continue."""
         self.box.set_text(text)
         self.box.focus()
 

@@ -20,7 +20,7 @@ from dragoman_app.tui.widgets.lines_view import LinesView
 
 
 class DetailScreen(Dialog[bool]):
-    """Shows it until it is closed."""
+    """Shows an entry until the user closes the screen."""
 
     DEFAULT_CSS = """
     DetailScreen {

@@ -1,4 +1,4 @@
-"""What all dialogs share: how they look, and that a question can be taken back while something covers it."""
+"""The common parts of all dialogs: their look, and withdrawing a question below another screen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman_app.tui.model.board import age
 T = TypeVar("T")
 
 AGE_SECONDS = 15.0
-"""Between two looks at how long a question has stood."""
+"""The seconds between two updates of a question's age."""
 
 STYLE = """
     align: center middle;
@@ -36,7 +36,7 @@ STYLE = """
 
 
 class Dialog(ModalScreen[T | None]):
-    """Escape closes it with nothing chosen."""
+    """A dialog. Escape closes it without a choice."""
 
     DEFAULT_CSS = "Dialog {" + STYLE + "}"
     AUTO_FOCUS = ""  # each says itself what it begins with
@@ -50,7 +50,7 @@ class Dialog(ModalScreen[T | None]):
         self.end(None)
 
     def end(self, result: T | None) -> None:
-        """Close it, once, and at the latest when nothing covers it any more."""
+        """Close it once, at the latest when no other screen covers it any more."""
         if self._is_over:
             return
         self._is_over = True
@@ -58,7 +58,7 @@ class Dialog(ModalScreen[T | None]):
             self.dismiss(result)
 
     def show_age(self, title: str, asked_at: float) -> None:
-        """Say in the title since when the question stands, and go on saying it. Times are since 1970."""
+        """Show the question's age in the title, and update it. Times are since 1970."""
 
         def tell() -> None:
             seconds = time.time() - asked_at
@@ -69,7 +69,7 @@ class Dialog(ModalScreen[T | None]):
         self.set_interval(AGE_SECONDS, tell)
 
     def take_back(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Withdraw the question."""
         self.end(None)
 
     def on_screen_resume(self) -> None:

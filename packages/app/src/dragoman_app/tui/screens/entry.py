@@ -10,11 +10,11 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman_app.tui.screens.dialog import Dialog
 
 LONGEST = 500
-"""Characters of a title."""
+"""The most characters of a title."""
 
 
 class EntryScreen(Dialog[str]):
-    """Gives the line without spaces around it; None if nothing was written."""
+    """Returns the line without spaces around it; None if it is empty."""
 
     DEFAULT_CSS = """
     EntryScreen {

@@ -27,11 +27,11 @@ from dragoman_app.tui.text.places import FilePlace
 from dragoman_app.tui.widgets.lines_view import LinesView
 
 HIGHLIGHT_CHARACTERS: Final = 300_000
-"""Characters of a file that are coloured; a thread does it, and more would keep the screen waiting."""
+"""The most characters of a file to colour; a thread does it, and more would delay the screen."""
 
 
 class FileScreen(Dialog[bool]):
-    """Shows it until it is closed."""
+    """Shows a file until the user closes the screen."""
 
     DEFAULT_CSS = """
     FileScreen {
@@ -140,7 +140,7 @@ class FileScreen(Dialog[bool]):
         self.action_next(1)
 
     def action_next(self, step: int) -> None:
-        """Mark the next line, or the one before, that has the words."""
+        """Mark the next or the previous line with the words."""
         words = self._words.casefold()
         hits = [
             number
@@ -179,7 +179,9 @@ StartTask: TypeAlias = Callable[[Coroutine[object, None, object]], None]
 
 
 class FileOpener:
-    """For one screen. `chat_of` gives the open conversation, if there is one; `start` owns tasks."""
+    """Opens files for one screen. `chat_of` returns the open conversation, if there is one; `start` owns
+    tasks.
+    """
 
     def __init__(
         self, app_of: Callable[[], App[Any]], chat_of: Callable[[], ChatSession | None], start: StartTask
@@ -189,7 +191,7 @@ class FileOpener:
         self._start = start
 
     def choose_file(self) -> None:
-        """Let the person find a file by a few letters."""
+        """Let the user find a file by a few letters."""
         if self._chat_of() is not None:
             self._offer(PaletteScreen("Open a file", (), search=self._find_files))
 
@@ -199,7 +201,7 @@ class FileOpener:
         return [PaletteItem(path, "", partial(self.open, FilePlace(path))) for path in paths]
 
     def choose_place(self, places: Sequence[FilePlace]) -> None:
-        """Open the one place, or let the person choose."""
+        """Open the only place, or let the user choose."""
         chat = self._chat_of()
         if not places:
             self._app_of().notify("This entry names no file.", markup=False)

@@ -1,4 +1,4 @@
-"""A question of the agent that wants more than a yes: fields to fill in, or an address to open.
+"""A question of the agent with fields to fill in, or an address to open.
 
 Every value is checked before it is sent. What looks like a secret is warned about and not echoed. An address
 is shown whole and never opened by us.
@@ -24,7 +24,7 @@ from dragoman_app.tui.widgets.ticks import Ticks
 
 
 class FormScreen(Dialog[FormAnswer]):
-    """Gives the answer; escape gives `cancel`."""
+    """Returns the answer; escape returns `cancel`."""
 
     DEFAULT_CSS = """
     FormScreen {
@@ -37,7 +37,7 @@ class FormScreen(Dialog[FormAnswer]):
     BINDINGS: ClassVar[list[BindingType]] = [("ctrl+s", "send", "Send"), ("f4", "decline", "Decline")]
 
     def __init__(self, form: FormPrompt, *, asked_at: float | None = None) -> None:
-        """`asked_at` is in seconds since 1970; now, if it is not given."""
+        """`asked_at` is in seconds since 1970; the default is now."""
         super().__init__()
         self.form = form
         self._asked_at = time.time() if asked_at is None else asked_at

@@ -1,4 +1,4 @@
-"""What can be done with which key."""
+"""The help: keys and their actions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dragoman_app.tui.text.lines import hanging, plain
 from dragoman_app.tui.widgets.lines_view import LinesView
 
 WIDE: Final = 50
-"""Cells from which on keys and words stand side by side."""
+"""The cells from which on keys and words are side by side."""
 
 
 class HelpScreen(Dialog[bool]):
-    """Shows it until it is closed."""
+    """Shows the help until the user closes the screen."""
 
     DEFAULT_CSS = "HelpScreen { & .dialog { height: 100%; } }"
     BINDINGS: ClassVar[list[BindingType]] = [("q,f1,question_mark", "leave", "Close")]

@@ -1,4 +1,4 @@
-"""The palette: everything that can be done, every session and every agent, by a few letters of its name."""
+"""The palette: every action, session and agent, by a few letters of its name."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from dragoman_app.tui.screens.dialog import Dialog
 from dragoman_app.tui.text.lines import cut
 
 MOST = 60
-"""Lines that are offered; more letters find the others."""
+"""The most lines to offer; more letters find the others."""
 
 MOVES = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8}
 
 
 class PaletteItem(NamedTuple):
-    """One thing to choose. Its texts may be an agent's."""
+    """One item to choose. Its texts may be an agent's."""
 
     title: str
     detail: str
     act: Callable[[], object]
-    """Does it; what it returns is awaited if that is possible."""
+    """Runs the item; its result is awaited if possible."""
     key: str = ""
 
 
 class PaletteScreen(Dialog[PaletteItem]):
-    """Gives what was chosen. What `fetch` brings is added when it comes; `otherwise` is offered below
-    all that fits the words.
+    """Returns the chosen item. Items from `fetch` are added when they arrive; `otherwise` is offered below
+    all matches.
     """
 
     DEFAULT_CSS = """
@@ -59,8 +59,8 @@ class PaletteScreen(Dialog[PaletteItem]):
         search: Callable[[str], Awaitable[Sequence[PaletteItem]]] | None = None,
         otherwise: Callable[[str], PaletteItem] | None = None,
     ) -> None:
-        """`last_items` stay behind what is fetched. With `search`, it finds the items for what is written:
-        nothing is filtered here then.
+        """`last_items` stay after the fetched ones. `search` finds the items for the written words: no
+        further filter is applied then.
         """
         super().__init__()
         self._title = title

@@ -1,4 +1,4 @@
-"""The agent asks for permission: all of the command or change, and one key for each answer.
+"""A permission request: the whole command or change, and one key for each answer.
 
 Nothing is chosen by default. A key that was on its way to the prompt when this appeared is no answer: after
 typing, the dialog waits until the keyboard has been still for a moment.
@@ -24,10 +24,10 @@ from dragoman_app.tui.text.lines import hanging, plain
 from dragoman_app.tui.widgets.lines_view import LinesView
 
 MOST_NAME = 60
-"""Characters of what an agent calls an option."""
+"""The most characters of an agent's name for an option."""
 
 STILL = 0.7
-"""Seconds without a key that make sure that the next one is meant for this."""
+"""The seconds without a key before the next key counts for this dialog."""
 
 _KINDS = {
     "allow_once": "allow once",
@@ -45,7 +45,7 @@ _LETTERS = {"y": ("allow_once",), "a": ("allow_always",), "n": ("reject_once", "
 
 
 class PermissionScreen(Dialog[str]):
-    """Gives the id of the chosen option."""
+    """Returns the id of the chosen option."""
 
     DEFAULT_CSS = """
     PermissionScreen {
@@ -59,7 +59,7 @@ class PermissionScreen(Dialog[str]):
     def __init__(
         self, question: PermissionQuestion, *, typed_at: float = 0.0, asked_at: float | None = None
     ) -> None:
-        """`asked_at` is in seconds since 1970; now, if it is not given."""
+        """`asked_at` is in seconds since 1970; the default is now."""
         super().__init__()
         self.question = question
         self._asked_at = time.time() if asked_at is None else asked_at

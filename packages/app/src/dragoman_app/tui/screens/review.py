@@ -1,4 +1,4 @@
-"""The review of a turn's changes on disk: keep them or put them back, file by file.
+"""The review of a turn's changes on disk: keep or revert them, file by file.
 
 Nothing is put back before it is asked for, and a file that has changed again since is refused, with the
 reason.
@@ -27,7 +27,7 @@ _MARKS = {"added": "+", "modified": "~", "removed": "-"}
 
 
 class ReviewScreen(Dialog[bool]):
-    """Gives True once somebody has been through it."""
+    """Returns True after the user has reviewed them."""
 
     DEFAULT_CSS = """
     ReviewScreen {

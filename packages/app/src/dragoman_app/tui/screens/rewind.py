@@ -1,5 +1,5 @@
-"""What going back to before a turn would change: the files, and those that a person changed since, which stay
-unless they are ticked. Nothing is put back before it was shown and agreed to.
+"""The preview of going back to before a turn: the files, and those that the user changed since, which stay
+unless they are ticked. No file is restored before the user has seen it and agreed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _ACTS = {"restore": "+ {}  comes back", "remove": "- {}  goes away", "change": "
 
 
 class RewindChoice(NamedTuple):
-    """What a person chose: to go back as it was shown, or to see another turn."""
+    """The user's choice: go back as shown, or show another turn."""
 
     turn: int
     also: Sequence[str] = ()
-    """Files of people that are put back, too."""
+    """Files changed by the user that are restored, too."""
 
 
 class RewindScreen(Dialog[RewindChoice]):
-    """Gives what was chosen."""
+    """Returns the choice."""
 
     DEFAULT_CSS = """
     RewindScreen {

@@ -1,4 +1,4 @@
-"""Earlier conversations: the latest, or those in which some words were said. Enter goes on with one."""
+"""Earlier conversations: the latest, or those that contain some words. Enter continues one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dragoman_app.tui.screens.dialog import Dialog
 from dragoman_app.tui.text.lines import cut
 
 PAUSE = 0.15
-"""Seconds without a key after which words are looked for."""
+"""The seconds without a key before a search begins."""
 
 
 class SessionsScreen(Dialog[ChatRequest]):
-    """Gives the conversation to go on with."""
+    """Returns the conversation to continue."""
 
     DEFAULT_CSS = """
     SessionsScreen {

@@ -1,4 +1,4 @@
-"""Modes and options of the session: one list of what can be set, and one of what it can be set to."""
+"""Modes and options of the session: a list of settings, and a list of values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman_app.tui.text.lines import cut
 
 
 class SettingChoice(NamedTuple):
-    """What to set, and to what."""
+    """A setting and its value."""
 
     kind: Literal["mode", "option"]
     id: str
@@ -27,7 +27,7 @@ class SettingChoice(NamedTuple):
 
 
 class SettingRow(NamedTuple):
-    """One thing that can be chosen; without a setting it is a heading."""
+    """One item to choose; without a setting it is a heading."""
 
     setting: SettingChoice | None
     name: str
@@ -36,7 +36,7 @@ class SettingRow(NamedTuple):
 
 
 class SettingsScreen(Dialog[SettingChoice]):
-    """Gives one setting to be made."""
+    """Returns the chosen setting."""
 
     DEFAULT_CSS = """
     SettingsScreen { & #settings { height: auto; max-height: 1fr; border: none; padding: 0; } }

@@ -1,4 +1,6 @@
-"""Commands with a slash that are this client's: `/handover` and `/rewind`. An agent's own go first."""
+"""This client's own slash commands: `/handover` and `/rewind`. An agent's command of the same name comes
+first.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _COMMAND = re.compile(r"/(handover|rewind)(?:\s+(\S.*))?")
 
 
 class CommandScreen(Protocol):
-    """The conversation on the screen, as far as these commands need it."""
+    """The parts of the conversation on the screen that these commands need."""
 
     backend: ChatBackend
     request: ChatRequest
@@ -33,13 +35,13 @@ class CommandScreen(Protocol):
 
 
 class SlashCommands:
-    """For one screen."""
+    """The slash commands of one screen."""
 
     def __init__(self, screen: CommandScreen) -> None:
         self._screen = screen
 
     def take(self, text: str) -> bool:
-        """Whether it is one of ours, and has begun."""
+        """Start a command if it is one of ours; return whether it is."""
         command = _COMMAND.fullmatch(text)
         facts = self._screen.transcript.facts
         if command is None or any(own.name == command[1] for own in facts.commands):
@@ -49,7 +51,7 @@ class SlashCommands:
         return True
 
     async def hand_over(self, agent: str) -> None:
-        """Go on with another agent, which is told of what was said."""
+        """Continue with another agent, which gets a brief."""
         screen = self._screen
         if not agent:
             names = ", ".join(choice.name for choice in await screen.backend.agents())
@@ -69,7 +71,7 @@ class SlashCommands:
         screen.transcript.note(f"{sanitize_line(agent)} takes over and gets a summary with your next prompt.")
 
     async def rewind(self, words: str) -> None:
-        """Put files back to before a turn, the last one if none is named, or take that back."""
+        """Restore the files from before a turn (by default the last one), or undo that."""
         screen, chat = self._screen, self._screen.conversation.chat
         number = int(words) if words.isascii() and words.isdigit() else 0
         if words not in ("", "undo") and not number:

@@ -1,4 +1,4 @@
-"""The first screen: which agent, and in which folder."""
+"""The first screen: choose an agent and a folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dragoman_app.tui.text.lines import cut
 
 
 class StartScreen(Screen[ChatRequest | None]):
-    """Gives what was wanted; None to leave."""
+    """Returns the choice; None to leave."""
 
     DEFAULT_CSS = """
     StartScreen {

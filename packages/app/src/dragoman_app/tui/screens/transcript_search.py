@@ -1,4 +1,4 @@
-"""Searching in a conversation: from one hit to another, through pages that are fetched on the way."""
+"""Search in a conversation: from one match to the next, loading earlier pages on the way."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dragoman_app.tui.widgets.find_bar import FindBar
 from dragoman_app.tui.widgets.transcript_view import TranscriptView
 
 PAUSE = 0.1
-"""Seconds without a key after which other words are looked for."""
+"""The seconds without a key before a search begins."""
 
 PAGES = 50
-"""Earlier pages that are fetched for one step back; another step fetches more."""
+"""The most earlier pages to load for one step back; another step loads more."""
 
 
 class TranscriptSearch:
-    """For one conversation. It begins at the end, where the reader is."""
+    """The search in one conversation. It begins at the end, where the reader is."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class TranscriptSearch:
         bar: FindBar,
         fetch_earlier: Callable[[], Awaitable[bool]],
     ) -> None:
-        """`fetch_earlier` brings an earlier page, and says whether there was one."""
+        """`fetch_earlier` loads an earlier page, and returns whether there was one."""
         self._transcript = transcript
         self._view = view
         self._bar = bar
@@ -36,7 +36,7 @@ class TranscriptSearch:
         self._hit: Hit | None = None
 
     async def move(self, words: str, step: int) -> None:
-        """To the next hit (1), the one before (-1), or the last one for other words."""
+        """Move to the next match (1), to the previous (-1), or to the last for new words."""
         if step == 0:
             await asyncio.sleep(PAUSE)
         words = words.strip()
@@ -76,7 +76,7 @@ class TranscriptSearch:
         return find_words(self._transcript.entries, self._words)
 
     def end(self) -> None:
-        """Nothing is marked any more."""
+        """Remove all marks."""
         self._words, self._hit = "", None
         self._view.mark_words("")
         self._bar.say("")

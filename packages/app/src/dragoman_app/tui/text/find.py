@@ -1,4 +1,4 @@
-"""Words in a conversation: which entries have them, and how they are marked on the screen. Pure."""
+"""Words in a conversation: the entries that contain them, and their marks on the screen. Pure."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from dragoman_app.tui.model.entries import (
 )
 
 MARK = "reverse"
-"""How a hit looks: it must be seen without colours."""
+"""The style of a match, which is visible without colours."""
 
 
 class Hit(NamedTuple):
-    """The words in an entry, and the how-manieth time there."""
+    """A match in an entry, and its number there."""
 
     entry: TranscriptEntry
     number: int
 
 
 def find_words(entries: Iterable[TranscriptEntry], words: str) -> list[Hit]:
-    """Every place that has these words, upper and lower case alike."""
+    """Find every place with these words, ignoring case."""
     folded_words = words.casefold()
     if not folded_words:
         return []
@@ -41,14 +41,16 @@ def find_words(entries: Iterable[TranscriptEntry], words: str) -> list[Hit]:
 
 
 def highlight_words(content: Content, words: str) -> Content:
-    """The same line with the words marked."""
+    """Return the same line with the words marked."""
     for start, end in spans_of(content.plain, words):
         content = content.stylize(MARK, start, end)
     return content
 
 
 def spans_of(text: str, words: str) -> Iterator[tuple[int, int]]:
-    """Where the words stand in a line. Letters that are several in lower case, such as İ, move nothing."""
+    """Return the places of the words in a line. Letters with a longer lower case, such as
+    İ, shift nothing.
+    """
     folded_words = words.casefold()
     lower_text = text.casefold()
     if not folded_words or len(lower_text) != len(text):

@@ -19,13 +19,13 @@ from dragoman.text.diff import changed_lines
 from dragoman.text.sanitize import sanitize
 
 PIECE_CHARACTERS = 4000
-"""Characters of one line that are wrapped at words; a longer one is chopped into such pieces first, because
-looking for words costs more than a line that long is worth.
+"""The most characters of one line to wrap at words; a longer one is first cut into such pieces, because
+searching for words would take too long.
 """
 
 
 def line(pieces: Sequence[Piece]) -> Content:
-    """One line of several pieces."""
+    """Return one line of several pieces."""
     if len(pieces) == 1:
         return plain(*pieces[0])
     return Content.assemble(*(piece for piece in pieces if piece[0]))
@@ -36,7 +36,7 @@ def plain(text: str, style: str = "") -> Content:
 
 
 def wrap_content(content: Content, width: int) -> list[Content]:
-    """At words where that is possible; every character stays."""
+    """Wrap at words if possible; every character stays."""
     width = max(width, 2)
     if len(content) <= width and content.cell_length <= width:
         return [content]
@@ -55,12 +55,12 @@ def wrap_content(content: Content, width: int) -> list[Content]:
 
 
 def output_lines(text: str) -> Iterator[Content]:
-    """Each line of a command's output with its colours, unwrapped."""
+    """Return each line of a command's output with its colours, unwrapped."""
     return map(line, output_pieces(text))
 
 
 def hanging(content: Content, width: int, first: Content, rest: Content | None = None) -> list[Content]:
-    """Wrapped, with `first` before its first line and `rest` (or as much space) before the others."""
+    """Return wrapped lines with `first` before the first and `rest` (or as much space) before the others."""
     indent = first.cell_length
     following = Content(" " * indent) if rest is None else rest
     lines = wrap_content(content, width - indent)
@@ -68,7 +68,7 @@ def hanging(content: Content, width: int, first: Content, rest: Content | None =
 
 
 def block(text: str, width: int, *, style: str = "", indent: str = "") -> list[Content]:
-    """Text as it is, line by line, each wrapped."""
+    """Return unchanged text, line by line, each wrapped."""
     before = Content(indent)
     lines: list[Content] = []
     for line in sanitize(text).expandtabs(4).split("\n"):
@@ -77,7 +77,7 @@ def block(text: str, width: int, *, style: str = "", indent: str = "") -> list[C
 
 
 def cut(text: str, width: int) -> str:
-    """As much of a line as fits, with a sign that there is more."""
+    """Return as much of a line as fits, with a mark if it is cut."""
     content = Content(text)
     return content.truncate(width, ellipsis=True).plain if content.cell_length > width else text
 
@@ -96,7 +96,7 @@ REMOVED = "$text-error"
 
 
 class CountedChange(NamedTuple):
-    """A change of one text."""
+    """A change of one text, with its counts."""
 
     lines: list[str]
     added_lines: int
@@ -105,8 +105,8 @@ class CountedChange(NamedTuple):
 
 @lru_cache(maxsize=32)
 def count_changes(old: str | None, new: str) -> CountedChange:
-    """The lines of a unified diff, without the names of files. A tool call is drawn many times, and its
-    change is the same each time.
+    """Return the lines of a unified diff, without file names. Cached, because a tool call is drawn many times
+    with the same change.
     """
     lines = changed_lines(old, new)
     signs = [line[:1] for line in lines]
@@ -114,13 +114,13 @@ def count_changes(old: str | None, new: str) -> CountedChange:
 
 
 def diff_lines(lines: Iterable[str], width: int) -> Iterator[Content]:
-    """Lines of a diff, styled and wrapped."""
+    """Return lines of a diff, styled and wrapped."""
     for line in lines:
         yield from wrap_content(plain(sanitize(line).expandtabs(4).replace("\n", "␊"), _style(line)), width)
 
 
 def patch_lines(patch: str, width: int) -> Iterator[Content]:
-    """A patch of a file as it is stored, with its headings."""
+    """Return a stored patch of a file with its headings."""
     yield from diff_lines(patch.removesuffix("\n").split("\n"), width)
 
 

@@ -25,12 +25,12 @@ from dragoman_app.tui.text.lines import hanging, line, plain, wrap_content
 from dragoman_app.tui.text.tables import draw_table
 
 HIGHLIGHT_CHARACTERS = 20_000
-"""Characters of code that are coloured; colouring more would be felt."""
+"""The most characters of code to colour; more would cause a noticeable delay."""
 
 HEADING = "bold $text-primary"
 BULLETS = "•◦▪"
 NARROWEST = 4
-"""Cells for a text, however deep it stands."""
+"""The fewest cells for a text at any depth."""
 
 _STYLES: dict[Style, str] = {
     "strong": "bold",
@@ -44,7 +44,7 @@ _STYLES: dict[Style, str] = {
 
 
 def draw_blocks(blocks: Iterable[Block], width: int, *, depth: int = 0) -> list[Content]:
-    """Blocks as lines of this width; `depth` counts the lists around them."""
+    """Return blocks as lines of this width; `depth` counts the lists around them."""
     lines: list[Content] = []
     for block in blocks:
         if block.gap and lines:
@@ -111,7 +111,7 @@ def _list(items: Sequence[ListItem], width: int, depth: int) -> Iterator[Content
 
 
 def code(text: str, width: int, *, language: str = "") -> list[Content]:
-    """Code, with a bar at its side."""
+    """Return code with a bar at its side."""
     bar = plain("│ ", "dim")
     text = text.expandtabs(4)
     is_coloured = bool(language) and len(text) <= HIGHLIGHT_CHARACTERS
@@ -123,9 +123,7 @@ def code(text: str, width: int, *, language: str = "") -> list[Content]:
 
 
 class MarkdownLines:
-    """A Markdown text that is still being written, at one width: what is finished is drawn once, what is open
-    again.
-    """
+    """A growing Markdown text at one width: finished blocks are drawn once, open ones again."""
 
     def __init__(self, width: int) -> None:
         self.settled_lines: list[Content] = []
@@ -138,12 +136,12 @@ class MarkdownLines:
 
     @property
     def lines(self) -> list[Content]:
-        """All of it as it stands."""
+        """Return all current lines."""
         return [*self.settled_lines, *self.open_lines]
 
     @property
     def open_lines(self) -> list[Content]:
-        """The lines behind `settled_lines`; more text may still change them."""
+        """Return the lines after `settled_lines`; more text may still change them."""
         return self._draw_blocks(self._stream.open)
 
     def _draw_blocks(self, blocks: list[Block]) -> list[Content]:

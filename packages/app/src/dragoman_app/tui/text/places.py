@@ -14,10 +14,10 @@ from dragoman.schema import v1
 from dragoman_app.tui.model.entries import NoteEntry, SpeechEntry, ToolEntry, TranscriptEntry
 
 MOST: Final = 200
-"""Places of one entry that are offered."""
+"""The most places of one entry to offer."""
 
 LONGEST: Final = 200_000
-"""Characters of one text that are looked through."""
+"""The most characters of one text to search."""
 
 _PLACE = re.compile(
     r"(?<![\w/.:@~+-])"  # a whole word, and no part of an address
@@ -29,14 +29,14 @@ _PLACE = re.compile(
 
 
 class FilePlace(NamedTuple):
-    """A file, and a line of it; line 0 is none in particular."""
+    """A file and a line of it; 0 means no particular line."""
 
     path: str
     line: int = 0
 
 
 class NamedPlace(NamedTuple):
-    """A place, and where it stands in a text."""
+    """A place, and its position in a text."""
 
     place: FilePlace
     start: int
@@ -44,7 +44,7 @@ class NamedPlace(NamedTuple):
 
 
 def places_in(text: str) -> Iterator[NamedPlace]:
-    """All places that a text names."""
+    """Return all places in a text."""
     for match in _PLACE.finditer(text[:LONGEST]):
         path, line = match["path"], int(match["mark"] or match["line"] or 0)
         if match["scheme"]:
@@ -54,7 +54,7 @@ def places_in(text: str) -> Iterator[NamedPlace]:
 
 
 def place_at(text: str, index: int) -> FilePlace | None:
-    """The place that stands at this character."""
+    """Return the place at this character."""
     return next(
         (
             named_place.place
@@ -66,7 +66,9 @@ def place_at(text: str, index: int) -> FilePlace | None:
 
 
 def places_of(entry: TranscriptEntry) -> list[FilePlace]:
-    """What an entry names, each place once: a tool call's locations and changes first, then its words."""
+    """Return the places of an entry, each once: a tool call's locations and changes first, then those in its
+    text.
+    """
     places = dict.fromkeys(_places_of(entry))
     paths_with_line = {place.path for place in places if place.line}
     return [place for place in places if place.line or place.path not in paths_with_line][:MOST]

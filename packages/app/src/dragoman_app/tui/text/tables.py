@@ -1,4 +1,4 @@
-"""A table of markdown: columns side by side where they fit, else row by row."""
+"""A table of Markdown: columns side by side if they fit, otherwise row by row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.text.markdown import Alignment
 from dragoman_app.tui.text.lines import hanging, plain, wrap_content
 
 NARROWEST = 4
-"""Cells of a column that is still worth having."""
+"""The fewest cells of a useful column."""
 
 
 def draw_table(
@@ -21,7 +21,7 @@ def draw_table(
     alignments: Sequence[Alignment],
     with_head: bool = True,
 ) -> list[Content]:
-    """Every row has as many cells as the head, and every column an alignment."""
+    """Draw a table. Every row must have as many cells as the head, and every column an alignment."""
     table = (head, *rows)
     widths = _widths(table, width - 3 * (len(table[0]) - 1))
     if widths is None:

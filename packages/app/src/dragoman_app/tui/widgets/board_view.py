@@ -1,4 +1,4 @@
-"""The board on the screen: one session is chosen, keys and the mouse choose another."""
+"""The board on the screen: keys and the mouse choose a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dragoman_app.tui.model.board import BoardColumn, step_across, step_down
 
 
 class BoardView(ScrollView, can_focus=True):
-    """Shows columns of sessions. `show` gives it others."""
+    """Shows columns of sessions. `show` replaces them."""
 
     DEFAULT_CSS = """
     BoardView {
@@ -43,7 +43,7 @@ class BoardView(ScrollView, can_focus=True):
     ]
 
     class Opened(Message):
-        """Somebody wants to go on with the chosen session."""
+        """The user wants to continue the chosen session."""
 
         def __init__(self, session_id: str) -> None:
             super().__init__()
@@ -56,7 +56,7 @@ class BoardView(ScrollView, can_focus=True):
         self._drawing = BoardDrawing((), ())
 
     def show(self, columns: Sequence[BoardColumn]) -> None:
-        """These from now on; the chosen session stays chosen if it is still there."""
+        """Show these columns; the chosen session stays chosen if it still exists."""
         self._columns = columns
         ids = {session.id for column in columns for session in column.sessions}
         if self.chosen_id not in ids:

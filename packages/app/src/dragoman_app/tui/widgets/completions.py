@@ -1,4 +1,4 @@
-"""What may stand here: a short list above the prompt, chosen with the arrows, Tab or Enter."""
+"""Completions: a short list above the prompt, chosen with the arrows, Tab or Enter."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MOST = 8
 
 
 class Completion(NamedTuple):
-    """One that may be chosen."""
+    """One completion."""
 
     text: str
-    """What is written."""
+    """The text to insert."""
     label: str
     about: str = ""
     is_final: bool = False
-    """Whether Enter sends it at once: there is nothing to add."""
+    """Whether Enter sends it at once, because it needs no more text."""
 
 
 class Completions(OptionList, can_focus=False):
@@ -58,7 +58,7 @@ class Completions(OptionList, can_focus=False):
         return bool(self._completions)
 
     def take_key(self, key: str) -> bool:
-        """For the prompt: whether this key was for the list."""
+        """Handle a key of the prompt; return whether it was for the list."""
         if not self._completions:
             return False
         if key in ("up", "down"):

@@ -1,4 +1,4 @@
-"""The search line of a conversation: the words, and the number of the current hit."""
+"""The search line of a conversation: the words, and the number of the current match."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FindBar(Horizontal):
     """
 
     class Moved(Message):
-        """Another hit is wanted: the next (1) or the one before (-1); 0 for other words."""
+        """The user wants another match: the next (1) or the previous (-1); 0 for new words."""
 
         def __init__(self, words: str, step: int) -> None:
             super().__init__()
@@ -34,7 +34,7 @@ class FindBar(Horizontal):
             self.step = step
 
     class Closed(Message):
-        """Nobody searches any more."""
+        """The user has ended the search."""
 
     def compose(self) -> ComposeResult:
         yield Static(Content("/"), id="glass")
@@ -42,7 +42,7 @@ class FindBar(Horizontal):
         yield Static("", id="hits", markup=False)
 
     def open(self, words: str = "") -> None:
-        """Show it, with these words or with those that were there."""
+        """Show the line, with these words or with the previous ones."""
         self.display = True
         find = self.query_one("#find", Input)
         find.focus()
@@ -52,7 +52,7 @@ class FindBar(Horizontal):
             self.post_message(self.Moved(find.value, 0))
 
     def close(self) -> None:
-        """Hide it; the words stay for the next time."""
+        """Hide the line; the words stay for the next time."""
         if self.display:
             self.display = False
             self.post_message(self.Closed())

@@ -14,14 +14,14 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 BAR = 1
-"""Columns of the bar that scrolls."""
+"""The columns of the scroll bar."""
 
 Source: TypeAlias = Callable[[int], Sequence[Content]]
-"""Gives the lines for a width."""
+"""Returns the lines for a width."""
 
 
 class LinesView(ScrollView, can_focus=True):
-    """Shows what a `Source` gives."""
+    """Shows the lines of a `Source`."""
 
     DEFAULT_CSS = """
     LinesView {
@@ -45,14 +45,14 @@ class LinesView(ScrollView, can_focus=True):
         self._lines: Sequence[Content] = ()
 
     def show(self, source: Source) -> None:
-        """Something else from now on."""
+        """Show another source."""
         self._source = source
         self._lay_out()
         self.scroll_home(animate=False)
 
     @property
     def is_whole(self) -> bool:
-        """Whether the end can be seen."""
+        """Whether the end is visible."""
         return self.scroll_offset.y >= self.max_scroll_y
 
     def on_resize(self, event: Resize) -> None:

@@ -1,4 +1,4 @@
-"""Where a person writes: Enter sends, Ctrl+J breaks the line, Up on the first line brings back what was said.
+"""The input box: Enter sends, Ctrl+J breaks the line, Up on the first line brings back earlier prompts.
 
 It knows what is being completed (a command after `/`, a file after `@`), not what there is to choose from.
 """
@@ -20,11 +20,11 @@ _FILE = re.compile(r"(?:^|\s)@([^\s\"]*)$")
 _COMMAND = re.compile(r"/(\S*)$")
 
 LONGEST = 1024 * 1024
-"""Characters of one paste: more belongs into a file."""
+"""The most characters of one paste: a longer text belongs in a file."""
 
 
 class CompletionQuery(NamedTuple):
-    """What is being completed: from this column of the cursor's line to the cursor."""
+    """The text to complete: from this column of the cursor's line to the cursor."""
 
     kind: Literal["command", "file"]
     query: str
@@ -32,7 +32,7 @@ class CompletionQuery(NamedTuple):
 
 
 class PromptBox(TextArea):
-    """A few lines of text."""
+    """An input box with a few lines."""
 
     DEFAULT_CSS = """
     PromptBox {
@@ -51,14 +51,14 @@ class PromptBox(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     class Submitted(Message):
-        """Enter was pressed."""
+        """The user pressed Enter."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class HelpWanted(Message):
-        """A question mark in an empty box."""
+        """The user typed a question mark in an empty box."""
 
     def __init__(self, recall: Callable[[], Sequence[str]], withdraw: Callable[[], bool]) -> None:
         super().__init__(soft_wrap=True, compact=True, highlight_cursor_line=False)
@@ -132,7 +132,7 @@ class PromptBox(TextArea):
 
     @property
     def sought(self) -> CompletionQuery | None:
-        """What the person is in the middle of, if it can be completed."""
+        """The unfinished word, if it can be completed."""
         row, column = self.cursor_location
         before = self.document[row][:column]
         if row == 0 and (command := _COMMAND.fullmatch(before)):
@@ -142,7 +142,7 @@ class PromptBox(TextArea):
         return None
 
     def complete(self, text: str) -> None:
-        """Put this where the sought word is."""
+        """Replace the unfinished word by this text."""
         sought = self.sought
         if sought is not None:
             row, column = self.cursor_location

@@ -1,4 +1,4 @@
-"""Several of many: a list in which Enter or Space ticks. The ticks can be seen without colours."""
+"""A list in which Enter or Space ticks items. The ticks are visible without colours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.text.sanitize import sanitize_line
 
 
 class Ticks(OptionList):
-    """`ticked` are the values that were chosen, in the order of the list."""
+    """`ticked` are the chosen values, in the order of the list."""
 
     DEFAULT_CSS = "Ticks { height: auto; max-height: 8; border: none; padding: 0; }"
     BINDINGS: ClassVar[list[BindingType]] = [("space", "select", "Tick")]

@@ -31,20 +31,20 @@ from dragoman_app.tui.text.lines import plain
 from dragoman_app.tui.text.places import FilePlace, place_at, places_of
 
 SCREENS = 2
-"""Screens full that are laid out at a time."""
+"""The screens of text to lay out at a time."""
 
 MUCH = 40
-"""Entries that came at once and that nobody needs to see between."""
+"""The number of new entries from which on intermediate drawings are skipped."""
 
 MOST = 1500
-"""Entries that stay laid out while their reader is at the end."""
+"""The most entries to keep laid out while the reader is at the end."""
 
 MOST_STRIPS = 1000
-"""Lines that are kept as they are written to the screen: some screens full."""
+"""The most drawn lines to keep: some screens of text."""
 
 
 class TranscriptView(ScrollView, can_focus=True):
-    """Shows a `Transcript`. `look` is called by whoever owns the clock."""
+    """Shows a `Transcript`. The owner of the clock calls `look`."""
 
     DEFAULT_CSS = """
     TranscriptView {
@@ -73,17 +73,17 @@ class TranscriptView(ScrollView, can_focus=True):
     cursor: reactive[TranscriptEntry | None] = reactive(None)
 
     class EarlierWanted(Message):
-        """Somebody scrolled to the beginning of what is here."""
+        """The user scrolled to the beginning of the loaded entries."""
 
     class EntryOpened(Message):
-        """Somebody wants to see all of an entry."""
+        """The user wants to see all of an entry."""
 
         def __init__(self, entry: TranscriptEntry) -> None:
             super().__init__()
             self.entry = entry
 
     class PlacesWanted(Message):
-        """Somebody wants to see files that an entry names, or one that was clicked."""
+        """The user wants to see the files in an entry, or a clicked one."""
 
         def __init__(self, places: Sequence[FilePlace]) -> None:
             super().__init__()
@@ -104,7 +104,7 @@ class TranscriptView(ScrollView, can_focus=True):
     # Keeping up.
 
     def look(self) -> bool:
-        """Draw what changed; whether there is more to be drawn soon."""
+        """Draw the changes; return whether there is more to draw soon."""
         if not self.size.width:
             return True
         change = self.transcript.take_changes()
@@ -120,7 +120,7 @@ class TranscriptView(ScrollView, can_focus=True):
         return any(drawing.is_behind for drawing in self._drawn_entries[-MUCH:])
 
     def redraw_all(self) -> None:
-        """Something that all of them depend on has changed."""
+        """Draw all entries again after a change of a common setting."""
         self._strips.clear()
         self._lay_out(None if self._follows else self._entry_at(self.scroll_offset.y))
         self._settle(0)
@@ -208,7 +208,7 @@ class TranscriptView(ScrollView, can_focus=True):
             self.show_earlier()
 
     def show_earlier(self) -> None:
-        """Lay out more above; ask for more if there is none."""
+        """Lay out more entries above; request more if there are none."""
         if self._start == 0:
             if self.transcript.entries and self._asked_at != len(self.transcript.entries):
                 self._asked_at = len(self.transcript.entries)
@@ -221,7 +221,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self.scroll_to(y=at, animate=False, force=True)
 
     def follow(self) -> None:
-        """To the end, and stay there."""
+        """Scroll to the end, and stay there."""
         self._follows = True
         self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
 
@@ -261,7 +261,7 @@ class TranscriptView(ScrollView, can_focus=True):
             self.show_earlier()
 
     def fold(self, entry: TranscriptEntry) -> None:
-        """Fold or unfold it, if it is of a kind that can be."""
+        """Fold or unfold an entry, if possible."""
         if isinstance(entry, SpeechEntry) and entry.who == "thought":
             is_open = self.around.thoughts_open if entry.is_open is None else entry.is_open
             entry.is_open = not is_open
@@ -295,8 +295,8 @@ class TranscriptView(ScrollView, can_focus=True):
         self.cursor = None
 
     def show_hit(self, hit: Hit, words: str) -> bool:
-        """Bring these words of an entry to the screen, unfolded and marked; False if the lines that are shown
-        do not have them.
+        """Show these words of an entry on the screen, unfolded and marked; False if the shown lines do not
+        have them.
         """
         if all(drawing.entry is not hit.entry for drawing in self._drawn_entries):
             self._lay_out(hit.entry)
@@ -316,7 +316,7 @@ class TranscriptView(ScrollView, can_focus=True):
         return bool(rows)
 
     def mark_words(self, words: str) -> None:
-        """Mark these words wherever they are shown; nothing marks none."""
+        """Mark these words wherever they are shown; an empty text removes the marks."""
         self._words = words
         self._strips.clear()
         self.refresh()
@@ -342,8 +342,8 @@ class TranscriptView(ScrollView, can_focus=True):
     # Drawing.
 
     def render_line(self, y: int) -> Strip:
-        """Most lines of a screen that moves on are those of the last one: what is settled is the same object,
-        in the same place, and to make a strip of it is what costs.
+        """Return a cached line if possible: most lines of a scrolling screen were on the previous one, and
+        building a strip is the slow part.
         """
         y += self.scroll_offset.y
         content = self._content(y)

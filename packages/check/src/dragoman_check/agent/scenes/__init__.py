@@ -1,4 +1,4 @@
-"""All scenes, and which areas of the catalogue each of them shows.
+"""All scenes, and the areas of the catalogue that each shows.
 
 A scene is a coroutine that plays on a stage. The order is that in which they begin: what tells most comes
 first.
@@ -28,9 +28,9 @@ class Scene(Struct, frozen=True, kw_only=True):
     name: str
     play: Callable[[Stage], Awaitable[None]]
     needs_session: bool = True
-    """Whether an agent that wants a login first cannot play it."""
+    """Whether it can't be played by an agent that first needs a login."""
     versions: tuple[int, ...] = (1, 2)
-    """Of the protocol, in which it makes sense."""
+    """The protocol versions in which it makes sense."""
 
 
 SCENES: tuple[Scene, ...] = (

@@ -1,5 +1,5 @@
-"""Scenes about cancelling. Where possible, the turn waits for an answer that the scene holds back, so that
-no timing decides. A turn that ends before it could be cancelled shows nothing, and is not judged.
+"""Scenes about cancelling. If possible, the turn waits for an answer that the scene holds back, so that no
+timing decides. A turn that ends before its cancel shows nothing, and is not judged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dragoman_check.agent.stage import Stage
 
 
 async def cancels(stage: Stage) -> None:
-    """Cancel a turn while another one continues; then cancels that come early, late, or for nothing."""
+    """Cancel a turn while another one continues; then send early, late and useless cancels."""
     first_folder, second_folder = stage.project("one"), stage.project("two")
     async with stage.open_talk("cancels", EVERYTHING) as talk:
         setup = await talk.new_result(first_folder, name="one")
@@ -130,7 +130,7 @@ async def _idle(talk: AgentDriver, session: str, hello: str) -> None:
 
 
 async def withdraws(stage: Stage) -> None:
-    """Cancels a prompt by `$/cancel_request`, and another one while the user is asked."""
+    """Cancel a prompt by `$/cancel_request`, and another one during a question to the user."""
     folder = stage.project("withdrawn")
     async with stage.open_talk("withdraws", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder)
@@ -179,7 +179,7 @@ async def _while_asked(stage: Stage, talk: AgentDriver, session: str) -> None:
 
 
 async def closes(stage: Stage) -> None:
-    """A session that is closed in the middle of a turn."""
+    """Close a session in the middle of a turn."""
     if not stage.profile.has("sessionCapabilities", "close"):
         return
     folder = stage.project("closed")
@@ -203,7 +203,7 @@ async def closes(stage: Stage) -> None:
 
 
 async def death(stage: Stage) -> None:
-    """The client disconnects in the middle of a turn."""
+    """Disconnect the client in the middle of a turn."""
     folder = stage.project("left-alone")
     async with stage.open_talk("death", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder)

@@ -19,7 +19,7 @@ MALFORMED = {"fs": [], "terminal": "yes", "session": 7, "auth": None}
 
 
 def before_the_handshake(stage: Stage) -> list[SceneStep]:
-    """Requests on a connection without `initialize`."""
+    """Send requests on a connection without `initialize`."""
 
     def early(name: str, method: str, params: object) -> SceneStep:
         async def play(talk: AgentDriver) -> None:
@@ -35,9 +35,7 @@ def before_the_handshake(stage: Stage) -> list[SceneStep]:
 
 
 async def versions(stage: Stage) -> None:
-    """Try other versions, each on its own connection; and one with a client whose capabilities are
-    nonsense.
-    """
+    """Try other versions, each on its own connection; and a client with invalid capabilities."""
     for version in (0, 2, 65535):
         # With the words of both versions, as a client that speaks both has to.
         both = {**initialize_params(1, {}), **initialize_params(2, {}), "protocolVersion": version}
@@ -56,7 +54,8 @@ async def _introduce(stage: Stage, scene: str, params: JsonObject) -> None:
 
 
 async def first_meeting(stage: Stage) -> None:
-    """The handshake, a session and one turn: who the agent is, and whether it can be examined at all.
+    """Play the handshake, a session and one turn: learn who the agent is, and whether it can be tested at
+    all.
 
     Raises `AgentGone` or `Silence` if there is no handshake.
     """

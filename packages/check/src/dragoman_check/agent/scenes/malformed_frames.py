@@ -27,7 +27,7 @@ IDS: list[Json] = [7, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409"]
 
 
 def silent_frames(unknown_session: str) -> dict[str, bytes]:
-    """Frames that are not answered."""
+    """Send frames without an answer."""
     return {
         "unknown notification": b'{"jsonrpc":"2.0","method":"nope"}',
         "private notification": b'{"jsonrpc":"2.0","method":"_tck/n","params":{"a":1}}',
@@ -52,7 +52,7 @@ def silent_frames(unknown_session: str) -> dict[str, bytes]:
 
 
 async def probes(stage: Stage) -> None:
-    """All of it; what ends the agent costs a connection, and not the rest."""
+    """Send all of them; a frame that ends the agent costs one connection."""
     await stage.survive("probes", before_the_handshake(stage), begin=_nothing)
     await stage.survive("probes", _frames(stage), begin=_open)
     await stage.survive("probes", _requests(stage), begin=_open)
@@ -86,7 +86,7 @@ def _send(name: str, line: bytes) -> SceneStep:
 
 
 def call(name: str, method: str, params: object, request_id: object = None) -> SceneStep:
-    """A request that any agent answers at once, in one way or another."""
+    """Send a request that any agent answers at once."""
 
     async def play(talk: AgentDriver) -> None:
         await talk.call(method, params, name=name, request_id=request_id, seconds=talk.brief)
@@ -162,7 +162,7 @@ Probe = tuple[str, Json]
 
 
 def bad_params(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
-    """Params of the wrong shape, by their mistake, as far as the agent advertised the method."""
+    """Send params of the wrong shape, by their mistake, for the methods that the agent advertised."""
     session = str(setup.get("sessionId"))
     probes = {**_bad_new(str(folder)), **_bad_prompts(session), **_bad_settings(session, setup)}
     probes["unknown login"] = ("authenticate", {"methodId": "nobody's"})
@@ -234,7 +234,7 @@ def _bad_settings(session: str, setup: JsonObject) -> dict[str, Probe]:
 
 
 def unknown(stage: Stage) -> Iterator[tuple[str, str, Json]]:
-    """Unknown methods and sessions."""
+    """Send unknown methods and sessions."""
     unknown_session = {"sessionId": stage.unknown_session}
     for method in ("nope/nope", "$/foo", "_tck/x"):
         yield f"request {method}", method, {}
@@ -255,7 +255,7 @@ def unknown(stage: Stage) -> Iterator[tuple[str, str, Json]]:
 
 
 def lenient(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
-    """Odd params that an agent must accept; at the end the session is closed by those who can."""
+    """Send unusual params that an agent must accept; at the end close the session, if possible."""
     session = str(setup.get("sessionId"))
     hostile = {"cwd": "/etc", "sessionId": "x", "prompt": [], "mcpServers": 7}
     new = {"cwd": str(folder), "mcpServers": []}

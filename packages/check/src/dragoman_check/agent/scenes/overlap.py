@@ -1,5 +1,5 @@
-"""Two sessions send requests at once, are answered in reverse order, and use an id that the client uses
-too.
+"""Two sessions send requests at once, are answered in reverse order, and use an id that
+the client uses too.
 """
 
 from __future__ import annotations

@@ -18,16 +18,16 @@ from dragoman_check.memory import session_facts
 PROBE = Path(__file__).parents[1] / "probe_server.py"
 MANY = 30
 ENOUGH = 4.0
-"""Seconds after which no more sessions are made: some agents start a process for each."""
+"""The seconds after which no more sessions are opened: some agents start a process for each."""
 
 BRIEFLY = 2.0
-"""Seconds for an agent to talk to the MCP servers that it was given, if it has no reason to; with one it has
-a third of the patience.
+"""The seconds for an agent to use its MCP servers without a reason; with one it has a
+third of the patience.
 """
 
 
 async def again(stage: Stage) -> None:
-    """A session that is loaded and resumed: where it was made, after it was closed, in another process."""
+    """Load and resume a session: in its own process, after it was closed, in another process."""
     can_load, can_resume = (
         stage.profile.has("loadSession"),
         stage.profile.has("sessionCapabilities", "resume"),
@@ -79,7 +79,7 @@ async def _reopen(stage: Stage, scene: str, name: str, setup: JsonObject, before
 
 
 async def lists(stage: Stage) -> None:
-    """Many sessions: their ids, the pages of the list, and one that is deleted."""
+    """Open many sessions: check their ids, the pages of the list, and a deleted one."""
     here, there = stage.project("here"), stage.project("there")
     async with stage.open_talk("lists", {}) as talk:
         sessions: list[str] = []
@@ -130,7 +130,7 @@ async def _pages(talk: AgentDriver, folder: str) -> list[list[Json]]:
 
 
 async def roots(stage: Stage) -> None:
-    """More than one folder, and a file of the same name in both."""
+    """Use more than one folder, with a file of the same name in both."""
     if not stage.profile.has("sessionCapabilities", "additionalDirectories"):
         return
     main, extra, outside = (stage.project(name) for name in ("main", "extra", "outside"))
@@ -156,7 +156,7 @@ async def roots(stage: Stage) -> None:
 
 
 async def servers(stage: Stage) -> None:
-    """Two MCP servers over stdio; one over HTTP, which nobody serves; then the end of the session."""
+    """Use two MCP servers over stdio, and one over HTTP that does not exist; then end the session."""
     folder = stage.project("mounted")
     logs = [folder / "one.log", folder / "two.log"]
     stdio_servers = [

@@ -43,7 +43,7 @@ async def _change_option(talk: AgentDriver, session: object, option: JsonObject)
 
 
 def modes_of(setup: JsonObject) -> list[Json]:
-    """The ids of the modes, the current one first."""
+    """Return the ids of the modes, the current one first."""
     modes = setup.get("modes")
     if not isinstance(modes, dict):
         return []
@@ -58,19 +58,19 @@ def modes_of(setup: JsonObject) -> list[Json]:
 
 
 def options_of(setup: JsonObject) -> list[JsonObject]:
-    """Options that are chosen from a list."""
+    """Return options with a list of choices."""
     entries = setup.get("configOptions")
     options = [option for option in entries if isinstance(option, dict)] if isinstance(entries, list) else []
     return [option for option in options if option.get("type") == "select" and values_of(option)]
 
 
 def id_of(option: JsonObject) -> Json:
-    """In the first version, or in the second."""
+    """Return the id, in version 1 or 2."""
     return option.get("id", option.get("configId"))
 
 
 def values_of(option: JsonObject) -> list[Json]:
-    """The values of an option, with groups flattened."""
+    """Return the values of an option, with groups flattened."""
     choices = option.get("options")
     values: list[Json] = []
     for choice in choices if isinstance(choices, list) else []:

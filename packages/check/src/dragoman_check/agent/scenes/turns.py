@@ -33,11 +33,11 @@ GIFTS: JsonObject = {
         "session": {"notices": None, "compaction": None},
     },
 }
-"""What a client may offer, besides everything: nothing, one half and nonsense, the other half and null."""
+"""The partial capabilities of clients: none, one half with invalid values, the other half with null."""
 
 
 async def conversation(stage: Stage) -> None:
-    """A long session with a client that offers everything."""
+    """Run a long session with a client that offers everything."""
     folder = stage.project("story")
     async with stage.open_talk("story", EVERYTHING, folder=folder) as talk:
         talk.editor.unsaved_texts[str(folder / "app.py")] = APP + "# unsaved\n"
@@ -70,7 +70,7 @@ async def conversation(stage: Stage) -> None:
 
 async def ask_to_recall(stage: Stage, talk: AgentDriver, session: str, folder: Path) -> None:
     """Ask for the earlier word. If it does not come, ask with the word in the same prompt: an agent that does
-    not repeat it even then tells nothing about its memory.
+    not repeat it even then shows nothing about its memory.
     """
     recall, remember = stage.say("recall", folder), stage.say("remember", folder)
     if not recall:
@@ -85,25 +85,27 @@ async def ask_to_recall(stage: Stage, talk: AgentDriver, session: str, folder: P
 
 
 class SceneTurns:
-    """Turns of one session, by what triggers them."""
+    """Turns of one session, by their triggers."""
 
     def __init__(self, stage: Stage, talk: AgentDriver, session: str, folder: Path) -> None:
         self._stage, self._talk, self._session, self.folder = stage, talk, session, folder
 
     async def __call__(self, trigger: str, name: str) -> bool:
-        """Whether there were words for it."""
+        """Run a turn; return whether there was a prompt for it."""
         text = self._stage.say(trigger, self.folder)
         if text:
             await self._talk.prompt(self._session, text, name=name)
         return bool(text)
 
     def text(self) -> str:
-        """The file to work on as it is now."""
+        """The current text of the file to work on."""
         path = self.folder / "app.py"
         return path.read_text(errors="replace") if path.is_file() else ""
 
     async def refusals(self) -> None:
-        """The same question, refused in every way. Who does not ask the first time is not tried again."""
+        """Ask the same question, refused in every way. An agent that does not ask the first time is not tried
+        again.
+        """
         talk = self._talk
         for choice in REFUSALS:
             before, first = _snapshot(self.folder), talk.position
@@ -117,7 +119,7 @@ class SceneTurns:
         talk.editor.choice = "allow_once"
 
     async def forms(self) -> None:
-        """Forms, answered in every way."""
+        """Send forms, answered in every way."""
         for action in ("accept", "decline", "cancel", "error"):
             self._talk.editor.form = action
             if not await self("elicit", f"elicit, {action}"):

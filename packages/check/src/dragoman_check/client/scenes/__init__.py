@@ -42,7 +42,7 @@ GROUPS: dict[str, tuple[ClientScene, ...]] = {
     "frames": (bad_frames,),
     "odd questions": (odd_questions,),
 }
-"""What harms a weak client most comes last: all before it has been seen by then."""
+"""The groups. Those that harm a weak client most come last, after everything else was tested."""
 
 
 def scenes_of(*groups: str) -> list[ClientScene]:

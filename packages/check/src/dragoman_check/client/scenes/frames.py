@@ -32,7 +32,7 @@ async def bad_frames(turn: StandInTurn) -> None:
 
 
 async def streams(turn: StandInTurn) -> None:
-    """How bytes are cut does not matter."""
+    """Send bytes cut in any way, which must not matter."""
     request = b'{"jsonrpc":"2.0","id":"%b","method":"_tck/x","params":{}}'
     await _send_block(turn, "CRLF", request % b"crlf" + b"\r\n", "crlf")
     await _send_block(turn, "blank lines", b"\n\r\n  \n" + request % b"blank" + b"\n", "blank")

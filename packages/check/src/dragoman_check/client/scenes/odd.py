@@ -31,10 +31,10 @@ SILENT: dict[str, bytes] = {
     "cancel request of an object": b'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":{}}}',
     "cancel request of null": b'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":null}}',
 }
-"""Nothing of this is answered."""
+"""Messages without an answer."""
 
 FLOOD = 512 * 1024
-"""More than any pipe holds: a client that does not read standard error is found out."""
+"""More than any pipe holds, so that a client which does not read standard error is found."""
 
 
 async def lenient_updates(turn: StandInTurn) -> None:
@@ -101,7 +101,7 @@ async def lenient_updates(turn: StandInTurn) -> None:
 
 
 async def methods(turn: StandInTurn) -> None:
-    """Unknown requests, also under the id of the client's own prompt."""
+    """Send unknown requests, also with the id of the client's own prompt."""
     for method in METHODS:
         await turn.call(method, {}, name=f"request {method}")
     await turn.call("_tck/x", {"_meta": {"id": 1}}, name="same id", request_id=turn.prompt.message["id"])
@@ -129,7 +129,7 @@ async def ids(turn: StandInTurn) -> None:
 
 
 async def stderr(turn: StandInTurn) -> None:
-    """A client that lets its agent's standard error fill up stops the agent."""
+    """Fill the agent's standard error: a client that does not read it stops the agent."""
     is_filled = asyncio.Event()
     loop = asyncio.get_running_loop()
 

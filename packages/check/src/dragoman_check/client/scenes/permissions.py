@@ -42,7 +42,7 @@ async def _two(turn: StandInTurn) -> None:
 
 
 async def withdrawn(turn: StandInTurn) -> None:
-    """A permission request that is cancelled."""
+    """Cancel a permission request."""
     first = turn.position
     try:
         request_id = turn.begin(ASK, asking(announce_call(turn)))
@@ -56,7 +56,7 @@ async def withdrawn(turn: StandInTurn) -> None:
 
 
 async def hold_permissions(turn: StandInTurn) -> None:
-    """Two permissions that are open until the client's user cancels the turn."""
+    """Send two permission requests that stay open until the client's user cancels the turn."""
     first = turn.position
     try:
         request_ids = [turn.begin(ASK, asking(announce_call(turn))) for _ in range(2)]
@@ -70,7 +70,7 @@ async def hold_permissions(turn: StandInTurn) -> None:
 
 
 async def is_allowed(turn: StandInTurn, title: str, *, kind: str, path: str) -> bool:
-    """Whether the client's user lets the agent do it; also if there is nobody to ask."""
+    """Whether the client's user allows the action; also true without a user."""
     call = turn.call_id()
     locations = [{"path": path}]
     turn.update("tool_call", toolCallId=call, title=title, kind=kind, status="pending", locations=locations)

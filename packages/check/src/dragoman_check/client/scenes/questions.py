@@ -47,7 +47,7 @@ async def urls(turn: StandInTurn) -> None:
 
 
 async def odd_questions(turn: StandInTurn) -> None:
-    """Questions that a client's user may be unable to answer."""
+    """Ask questions that a client's user may be unable to answer."""
     if turn.can("elicitation", "form"):
         await _ask(turn, "form", requestedSchema={}, name="form without anything")
     if turn.can("elicitation"):

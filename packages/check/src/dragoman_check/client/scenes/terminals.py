@@ -22,14 +22,14 @@ KILL, RELEASE = "terminal/kill", "terminal/release"
 LIMIT = 100
 
 LOOKS = 150
-"""How often the output is looked at before a command is given up."""
+"""The number of checks of the output before a command is given up."""
 
 RUNS = "import time; print('begun', flush=True); time.sleep(600)"
-"""Says a word, and does not end."""
+"""Prints a word, and does not end."""
 
 
 async def terminals(turn: StandInTurn) -> None:
-    """A command that ends by itself."""
+    """Run a command that ends by itself."""
     if not await _may_run(turn):
         return
     program = "import os, sys; print(os.getcwd()); print(os.environ.get('STAND_IN')); sys.exit(3)"
@@ -58,7 +58,7 @@ async def _may_run(turn: StandInTurn) -> bool:
 
 
 async def show_terminal(turn: StandInTurn, terminal: str) -> None:
-    """The client may show it while it runs, and afterwards."""
+    """Show a terminal to the client, during the command and afterwards."""
     content = [{"type": "terminal", "terminalId": terminal}]
     call = turn.call_id()
     turn.update("tool_call", toolCallId=call, title="Run it", kind="execute", status="in_progress")
@@ -66,7 +66,7 @@ async def show_terminal(turn: StandInTurn, terminal: str) -> None:
 
 
 async def terminal_limits(turn: StandInTurn) -> None:
-    """More output than is kept, in characters of several bytes."""
+    """Print more output than is kept, in characters of several bytes."""
     if not turn.may_run:
         return
     program = "import sys; sys.stdout.buffer.write('\\u00e9\\u2713\\U0001f409'.encode() * 200)"
@@ -78,7 +78,7 @@ async def terminal_limits(turn: StandInTurn) -> None:
 
 
 async def terminals_that_run(turn: StandInTurn) -> None:
-    """Commands that end only because they are ended."""
+    """Run commands that end only when they are killed."""
     if not turn.may_run:
         return
     terminal = await create(turn, RUNS, name="terminal that runs")
@@ -124,7 +124,7 @@ async def _kill(turn: StandInTurn, terminal: str) -> None:
 
 
 async def terminal_faults(turn: StandInTurn) -> None:
-    """Requests that a client must refuse, one way or another."""
+    """Send requests that a client must refuse."""
     if not turn.can("terminal"):
         return
     for method in (OUTPUT, WAIT, KILL, RELEASE):
@@ -146,7 +146,7 @@ async def terminal_faults(turn: StandInTurn) -> None:
 
 
 async def create(turn: StandInTurn, program: str, *, name: str, args: Json = (), **more: Json) -> str:
-    """A terminal that runs a line of Python; empty if the client does not give one."""
+    """Create a terminal that runs a line of Python; empty if the client refuses."""
     words = ["-I", "-S", "-c", program, *args]
     answer = await turn.call(CREATE, {"command": sys.executable, "args": words, **more}, name=name)
     return terminal_id_of(answer.message.get("result"))
@@ -162,7 +162,7 @@ BETWEEN = 0.05
 
 
 async def are_gone(processes: list[Path], mark: str) -> bool:
-    """Whether none of them runs any more; waits a few seconds for it."""
+    """Whether all of them have ended; waits a few seconds for it."""
     for _ in range(TRIES):
         if not run(processes, mark):
             return True

@@ -19,7 +19,7 @@ async def greeting(turn: StandInTurn) -> None:
 
 
 async def messages(turn: StandInTurn) -> None:
-    """Ids are compared as they are: `A` is not `a`."""
+    """Send message ids, which are compared exactly: `A` is not `a`."""
     async with turn.stretch("messages"):
         turn.update("user_message_chunk", content=text_block("What the user said"), messageId="u")
         turn.update("agent_thought_chunk", content=text_block("Thinking aloud"), messageId="t")
@@ -45,7 +45,7 @@ async def content_blocks(turn: StandInTurn) -> None:
 
 
 async def plans(turn: StandInTurn) -> None:
-    """Each plan replaces the one before it."""
+    """Send plans; each replaces the one before it."""
     first = {"content": "Look", "priority": "high", "status": "in_progress"}
     second = {"content": "Leap", "priority": "low", "status": "pending"}
     async with turn.stretch("plans"):
@@ -56,7 +56,7 @@ async def plans(turn: StandInTurn) -> None:
 
 
 async def states(turn: StandInTurn) -> None:
-    """Updates about a session itself."""
+    """Send updates about a session itself."""
     async with turn.stretch("states"):
         turn.update("available_commands_update", availableCommands=[*COMMANDS, FURTHER])
         turn.update("available_commands_update", availableCommands=COMMANDS)

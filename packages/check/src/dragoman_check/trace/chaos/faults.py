@@ -1,4 +1,4 @@
-"""Decides which fault happens to which frame, only by a seed and the frame's number.
+"""Decides which fault happens to which frame, only from a seed and the frame's number.
 
 The same seed gives the same faults to the same conversation, however fast it goes. A list of faults can be
 written down as a script, replayed without the seed, and shortened.
@@ -35,7 +35,7 @@ PROFILES: dict[Profile, dict[Kind, float]] = {
         "late": 0.03,
     },
 }
-"""How often each fault strikes a frame.
+"""The frequency of each fault.
 
 network: what pipes and sockets do; process: what an agent's process does; peer: what a sloppy agent does.
 """
@@ -45,12 +45,12 @@ FLOOD = (50, 2000)
 
 
 class ChaosFault(Struct, frozen=True, omit_defaults=True):
-    """The fault of one frame. `amount` is seconds, messages, or where a line is cut (0 to 1)."""
+    """The fault of one frame. `amount` is seconds, messages, or the place of a cut in a line (0 to 1)."""
 
     kind: Kind
     direction: Direction
     frame: int
-    """Frames of one direction are counted from 1."""
+    """The number of the frame, counted from 1 in its direction."""
     amount: float = 0.0
 
 
@@ -104,7 +104,7 @@ T = TypeVar("T")
 
 
 async def shrink(items: Sequence[T], fails: Callable[[list[T]], Awaitable[bool]]) -> list[T]:
-    """A part of `items` that fails and of which no single item can be left out. `items` must fail."""
+    """Return a failing part of `items` of which no single item can be left out. `items` must fail."""
     remaining = list(items)
     size = max(1, len(remaining) // 2)
     while remaining:

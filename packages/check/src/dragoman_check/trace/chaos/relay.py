@@ -19,13 +19,15 @@ from dragoman.wire.envelope import JsonObject, as_object
 from dragoman_check.trace.chaos.faults import ChaosFault, Plan
 
 WAITING = 4 * 1024 * 1024
-"""Bytes that may wait for their turn before reading stops."""
+"""The most bytes that may wait for their turn before reading stops."""
 
 BEHIND = "its frames wait for their turn"
 
 
 class Chaos:
-    """`async with Chaos(client, agent, plan) as chaos: await chaos.wait_ended()`; `struck` is the script."""
+    """Use `async with Chaos(client, agent, plan) as chaos: await chaos.wait_ended()`;
+    `struck` is the script.
+    """
 
     def __init__(
         self, client: Transport, agent: Transport, plan: Plan, *, kill: Callable[[], None] | None = None
@@ -145,11 +147,11 @@ class DisturbedFrame(Struct):
 
     pieces: list[Piece]
     struck: list[ChaosFault]
-    """The faults that really happened: a fault for an answer does nothing to a notification."""
+    """The faults that really happened: a fault for an answer has no effect on a notification."""
     kill: bool = False
     stall: float = 0.0
     later: list[bytes] = []
-    """To be sent after the next answer."""
+    """Bytes to send after the next answer."""
 
 
 def disturb(frame: bytes, faults: list[ChaosFault]) -> DisturbedFrame:

@@ -30,13 +30,13 @@ class LineDifference(Struct, frozen=True):
 
 
 def compare(first: Iterable[Entry], second: Iterable[Entry]) -> list[LineDifference]:
-    """Empty if both mean the same."""
+    """Compare two recordings; return no lines if both mean the same."""
     diff_lines = difflib.ndiff(meaning(first), meaning(second))
     return [LineDifference(line[2:], line[0]) for line in diff_lines if line[0] in "-+"]
 
 
 def meaning(entries: Iterable[Entry]) -> list[str]:
-    """The lines of all sessions, one session after the other."""
+    """Return the lines of all sessions, one session after the other."""
     text = _ConversationText()
     for entry in entries:
         if entry.direction != "note":

@@ -21,7 +21,7 @@ from dragoman_check.trace.replay.cassette import Cassette, Match, PathMap, Recor
 
 
 class ReplayedAgent:
-    """The sink of a transport. `speed` is how many times as fast as recorded; 0 means without any wait."""
+    """The sink of a transport. `speed` is a multiple of the recorded speed; 0 means without any wait."""
 
     def __init__(
         self, cassette: Cassette, transport: Transport, *, match: Match = "shape", speed: float = 0.0

@@ -21,7 +21,7 @@ from dragoman_local.journal.contract import Entry
 Match: TypeAlias = Literal["exact", "shape", "order"]
 
 REUSED = frozenset({"initialize", "session/list", "authenticate"})
-"""Requests that may come more often than they were recorded."""
+"""Requests that may come more often than recorded."""
 
 
 class RecordedStep(Struct, frozen=True):
@@ -30,7 +30,7 @@ class RecordedStep(Struct, frozen=True):
     do: Literal["send", "ask", "await cancel"]
     message: JsonObject
     after: float
-    """Seconds since the step before."""
+    """The seconds since the step before."""
 
 
 class RecordedExchange(Struct):
@@ -42,7 +42,7 @@ class RecordedExchange(Struct):
     answer: JsonObject | None = None
     answer_after: float = 0.0
     afterwards: list[RecordedStep] = []
-    """What the agent said by itself after its answer, while nothing else was open."""
+    """The agent's own messages after its answer, while nothing else was open."""
     used: bool = False
     last: float = 0.0
 
@@ -71,7 +71,7 @@ class Cassette:
                 self._by_agent(message, entry.time)
 
     def find(self, request: JsonObject, match: Match) -> RecordedExchange | None:
-        """The scene for a request like this one, the most alike first; it is not found a second time."""
+        """Return the scene for a similar request, the most similar first; it is not returned again."""
         alike = [scene for scene in self.scenes if scene.method == request.get("method")]
         fresh = [scene for scene in alike if not scene.used]
         tests = [_is_equal] if match == "exact" else [_is_equal, _is_shaped] if match == "shape" else []
@@ -146,7 +146,7 @@ def _without_paths(text: str) -> str:
 
 
 class PathMap:
-    """Learns pairs of folders, and puts one for the other. The longest is exchanged first."""
+    """Learns pairs of folders, and replaces one by the other. The longest is replaced first."""
 
     def __init__(self) -> None:
         self._pairs: dict[str, str] = {}

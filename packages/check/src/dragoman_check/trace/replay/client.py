@@ -1,4 +1,4 @@
-"""Plays the client's side of a recording against a live agent, and records what happens now.
+"""Plays the client's side of a recording against a live agent, and records the new conversation.
 
 The recorded requests are made again in their order, each as soon as everything that the recorded client had
 heard before it has been heard: answers are waited for where they were. Questions of the agent are answered as
@@ -23,7 +23,7 @@ from dragoman_check.trace.replay.cassette import PathMap
 from dragoman_local.journal.contract import Direction, Entry
 
 MOMENT = 0.5
-"""Seconds that an agent gets to say what it had said, before the client goes on without it."""
+"""The seconds for an agent to repeat its recorded messages before the client continues."""
 
 
 class AgentSilent(DragomanError):
@@ -53,7 +53,7 @@ class ReplayedClient:
         self._collect_replies()
 
     async def play(self) -> None:
-        """Raises `AgentSilent` when the agent leaves us waiting."""
+        """Play the recording. Raises `AgentSilent` if the agent does not answer."""
         self._transport.start(self)
         expected_count = 0  # what the recorded agent had said by itself so far
         for direction, message in self._recorded_messages:

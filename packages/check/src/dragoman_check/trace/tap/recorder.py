@@ -1,4 +1,4 @@
-"""Records a conversation as a transcript: both directions, standard error, and how it began and ended.
+"""Records a conversation as a transcript: both directions, standard error, and its beginning and end.
 
 Each line of the wire is an entry with the moment at which its end arrived. Files are private to their owner.
 A file that is full is closed and the next one begun; of one conversation only the last few are kept. What
@@ -28,7 +28,7 @@ from dragoman_local.journal.history import history_path
 from dragoman_local.journal.transcript import header, lines
 
 LONGEST = 128 * 1024 * 1024
-"""Bytes of a line; a longer one is written in pieces, which nobody takes for frames."""
+"""The most bytes of a line; a longer one is written in pieces, which are not read as frames."""
 
 
 class TapRecorder:
@@ -66,17 +66,17 @@ class TapRecorder:
         self._open()
 
     def record(self, direction: Direction, chunk: bytes) -> None:
-        """Bytes of the wire, in the order in which they passed."""
+        """Record bytes of the connection, in the order in which they passed."""
         moment = self._clock()
         self._add([Entry(direction, text, moment) for text in self._lines(direction, chunk)])
 
     def record_stderr(self, chunk: bytes) -> None:
-        """Bytes of the agent's standard error."""
+        """Record bytes of the agent's standard error."""
         for text in self._lines("note", chunk):
             self.note({"event": "stderr", "text": text.decode(errors="replace")})
 
     def note(self, remark: JsonObject) -> None:
-        """Something that happened beside the wire."""
+        """Record another event."""
         self._add([Entry("note", msgspec.json.encode(remark), self._clock())])
 
     def flush(self) -> None:
@@ -89,13 +89,13 @@ class TapRecorder:
         return self._backlog is not None and not self._backlog.is_empty
 
     def on_end(self, direction: Direction) -> None:
-        """Nothing more comes from there. The last line may lack its newline."""
+        """Handle the end of a direction. The last line may lack its newline."""
         if self._parts[direction]:
             take = self.record_stderr if direction == "note" else partial(self.record, direction)
             take(b"\n")
 
     def close(self, *, last_words: Callable[[], JsonObject] | None = None) -> None:
-        """`last_words` is asked for a note when everything else is written."""
+        """Close the recording; `last_words` returns a note after everything else is written."""
         for direction in self._parts:
             self.on_end(direction)
         self.flush()
@@ -166,7 +166,7 @@ def taps_folder(path: str | None = None) -> Path:
 
 
 def newest(folder: Path) -> Path | None:
-    """The recording that was written to last."""
+    """Return the recording with the latest change."""
     recordings = [path for path in folder.glob("*.ndjson") if path.is_file()]
     return max(recordings, key=lambda path: path.stat().st_mtime, default=None)
 
@@ -178,8 +178,8 @@ def newest(folder: Path) -> Path | None:
 # whoever records sees to it that nothing is held for long.
 
 MOST = 64
-"""Entries that are held at least before they are written with an open word at their end; a key in more pieces
-than that may not be found.
+"""The least entries to hold before they are written with an open word at their end; a key in more pieces may
+not be found.
 """
 
 _OTHER_TEXT = b'"?"'
@@ -248,7 +248,7 @@ class EntryBacklog:
         return not self._entries
 
     def add(self, entries: list[Entry]) -> WritableEntries:
-        """Entries that passed together. They are written up to the last place at which no word is open."""
+        """Add entries that passed together; return those up to the last place without an open word."""
         pieces = self._pieces(entries)
         begin = self._last_end_of_word(pieces)
         complete = 0
@@ -267,7 +267,7 @@ class EntryBacklog:
         return self._without_secrets(released)
 
     def release(self) -> WritableEntries:
-        """All waiting frames, without their secrets."""
+        """Return all waiting frames without their secrets."""
         held_entries, self._entries = self._entries, []
         self._open.clear()
         return self._without_secrets(held_entries)

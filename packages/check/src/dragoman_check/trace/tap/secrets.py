@@ -21,7 +21,7 @@ from dragoman_local.secrets.names import REDACTED, is_secret_variable
 from dragoman_local.secrets.search import find
 
 SHORTEST = 6
-"""Shorter values of the environment are no secrets worth the name, and would hide half of every text."""
+"""The least characters of a secret value: shorter ones would hide half of every text."""
 
 _MARK = REDACTED.encode()
 
@@ -48,11 +48,11 @@ class SecretFilter:
             self._escapes.append(rb"\/")
 
     def hide(self, line: bytes) -> bytes:
-        """The line without secrets; the same object if there is none."""
+        """Return the line without secrets; the same object if there is none."""
         return self.hide_all([line])[0]
 
     def hide_all(self, lines: list[bytes]) -> list[bytes]:
-        """The lines without secrets; the same objects where there are none."""
+        """Return the lines without secrets; the same objects without any."""
         whole = b"\n".join(lines)
         has_value = any(value in whole for value in self._values)
         redacted_lines = redact_all([self._without_values(line) for line in lines] if has_value else lines)
@@ -62,21 +62,21 @@ class SecretFilter:
         return list(redacted_lines)
 
     def is_plain_shape(self, shape: FrameShape) -> bool:
-        """Whether frames of this shape have a secret only if it is in their texts."""
+        """Whether frames of this shape can have a secret only in their texts."""
         frame = shape.head + shape.tail
         # A value with a quote may stand across the end of a text.
         return is_plain_shape(shape) and not any(value in frame or b'"' in value for value in self._values)
 
     def is_plain_text(self, texts: Sequence[bytes]) -> bool:
-        """Whether no secret is in the texts of strings, as they are written in JSON: neither in one of them,
-        nor in all of them put together.
-        """
+        """Whether no secret is in the texts of JSON strings: neither in one of them, nor in all joined."""
         whole = b"".join(texts)
         has_part = any(part in whole for part in (*self._escapes, *self._values))
         return not has_part and not has_frame_hint(whole) and not suspect_numbers(texts)
 
     def hide_split(self, texts: list[str]) -> list[str]:
-        """Pieces of one text. A secret that begins in one and ends in another is hidden in all of them."""
+        """Return the pieces of one text with secrets hidden, even one that begins in one piece and ends in
+        another.
+        """
         if len(texts) == 1:
             return texts
         whole = "".join(texts).encode(errors="surrogateescape")
@@ -143,7 +143,7 @@ def _cut(texts: list[str], spans: list[tuple[int, int]]) -> list[str]:
 
 
 def text_of(message: Json) -> tuple[str, str] | None:
-    """The stream that a chunk belongs to, and its text; None if the frame is not a chunk of text."""
+    """Return the stream of a chunk and its text; None if the frame is not a chunk of text."""
     try:
         params = message["params"]
         update = params["update"]

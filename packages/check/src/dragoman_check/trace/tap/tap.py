@@ -26,16 +26,16 @@ from dragoman.transport.writer import open_writer
 from dragoman_check.trace.tap.recorder import TapRecorder
 
 LAST_BYTES = 2.0
-"""Seconds that bytes on their way get when one side has ended."""
+"""The seconds for bytes in transit when one side has ended."""
 
 PATIENCE = Grace(after_eof=10.0)
-"""How long an agent may take to end when its input has ended. Clients are less patient, and then tell us."""
+"""The seconds for an agent to end after its input. Clients are less patient, and then send us a signal."""
 
 END_WITHIN = 5.0
-"""Seconds that an agent may take to end when it was sent a signal that asks for it."""
+"""The seconds for an agent to end after a signal that asks for it."""
 
 HELD = 2.0
-"""Seconds after which entries are written although a word in them may not be complete."""
+"""The seconds after which entries are written even if a word in them may be incomplete."""
 
 
 async def tap(
@@ -191,13 +191,13 @@ async def _wait_first(seconds: float, *waits: object) -> None:
 # all bounds is passed as it is: it is too long to be noise that somebody printed.
 
 BOUND = 1024 * 1024
-"""Bytes of a line that are held back while it is not known what it is."""
+"""The most bytes of a line to hold until its kind is known."""
 
 _anything = msgspec.json.Decoder()
 
 
 class StdoutGuard:
-    """A sieve. `noise` gets each line that was kept off the wire, with its newline."""
+    """A filter of standard output. `noise` gets each removed line, with its newline."""
 
     def __init__(self, noise: Callable[[bytes], None]) -> None:
         self.count = 0
@@ -223,7 +223,7 @@ class StdoutGuard:
         return bytes(output)
 
     def finish(self) -> bytes:
-        """The last line may lack its newline."""
+        """Handle the end: the last line may lack its newline."""
         rest = bytes(self._partial_line)
         self._partial_line.clear()
         if not rest or self._passing or not is_noise(rest):
@@ -237,7 +237,7 @@ class StdoutGuard:
 
 
 def is_noise(line: bytes) -> bool:
-    """Whether no client could make sense of this line. Blank lines mean nothing, and hurt nobody."""
+    """Whether no client could understand this line. Blank lines are harmless."""
     text = line.strip()
     if not text:
         return False
@@ -299,12 +299,12 @@ class Pump:
             self._pass(self._sieve.finish())
 
     def stop_reading(self) -> None:
-        """Nothing more is taken from the source; what waits is still written."""
+        """Stop reading from the source; waiting bytes are still written."""
         self._reader.close()
         self.source_ended.set()
 
     async def aclose(self, *, seconds: float) -> None:
-        """Write what waits, in time, and let go of both descriptors."""
+        """Write the waiting bytes, in time, and close both descriptors."""
         self._reader.close()
         try:
             async with asyncio.timeout(seconds):

@@ -24,7 +24,7 @@ SCRIPTS = ("dom.js", "markdown.js", "blocks.js", "rows.js", "pages.js", "frames.
 
 
 def make_page(entries: Iterable[Entry], *, title: str, findings: Iterable[JsonObject] = ()) -> bytes:
-    """The whole HTML file."""
+    """Return the whole HTML file."""
     model = join_pieces(make_model(entries, title=title, findings=findings))
     data = msgspec.json.encode(model).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")
     style = _part("page.css")
@@ -69,7 +69,7 @@ _SIDES = {"to_agent": 0, "to_client": 1, "note": 2}
 
 
 GATHERED = ("stderr", "note")
-"""Notes of these kinds are one row if they follow each other."""
+"""Kinds of notes that share a row if they follow each other."""
 
 
 class ViewModel(msgspec.Struct):
@@ -84,7 +84,9 @@ class ViewModel(msgspec.Struct):
 
 
 def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[JsonObject] = ()) -> ViewModel:
-    """`findings` have `frame`, `rule`, `level` and `why`; frames are counted from 1, notes left out."""
+    """Return the model. `findings` have `frame`, `rule`, `level` and `why`; frames are counted from 1,
+    without notes.
+    """
     builder = _ModelBuilder()
     start: float | None = None
     numbers: list[int] = []  # of a frame as rules count it → its place among all entries
@@ -251,7 +253,7 @@ class _ModelBuilder:
 
 
 def join_pieces(model: ViewModel) -> ViewModel:
-    """Joins the pieces of messages; done once, at the end."""
+    """Join the pieces of messages, once at the end."""
     for row in model.rows:
         for block in row.get("blocks", ()) if row["kind"] == "message" else ():
             if "pieces" in block:

@@ -1,5 +1,5 @@
 """The agent host's process: `python -m dragoman_hub.agents.host SOCKET [--NAME VALUE]… -- COMMAND…`; see
-`host_process`. Started by `launcher`, and by nobody else.
+`host_process`. Only `launcher` starts it.
 """
 
 from __future__ import annotations

@@ -33,21 +33,25 @@ from dragoman_hub.agents.host.frames import KeptFrames
 from dragoman_hub.agents.host.hub_connection import HubConnection, Pieces
 
 STRANGERS = 8
-"""Connections that may be open without having proven themselves."""
+"""The most open connections without authentication."""
 
 HELLO_WITHIN = 5.0
-"""Seconds that they have for it."""
+"""The seconds for the authentication of a connection."""
 
 FIRST_HUB = 60.0
-"""Seconds that whoever started us has to come, however short the time between two hubs may be."""
+"""The least seconds that the program that started the host has to connect, even if the time between two hubs
+is shorter.
+"""
 
 TOO_LATE = "the lease ran out before the agent was started"
 
 ATTACHED = 8 * 1024 * 1024
-"""Bytes that are kept while a hub is there: what it has not stored yet. Without one it is `Order.buffer`."""
+"""The most bytes that a connected hub has not stored yet. Without a hub the limit is `Order.buffer`."""
 
 LIMITS = TransportLimits(high=DEFAULT_LIMITS.high, low=0)
-"""Of the agent's pipes: `Deliveries` gives it one write at a time and waits until all of it is through."""
+"""The limits of the agent's pipes: `Deliveries` sends one write at a time and waits until the agent has read
+all of it.
+"""
 
 
 class HostOrder(Struct, frozen=True, kw_only=True):
@@ -57,29 +61,29 @@ class HostOrder(Struct, frozen=True, kw_only=True):
     socket: Path
     cwd: str | None = None
     env: Mapping[str, str] | None = None
-    """The agent's whole environment; None hands on that of the host."""
+    """The agent's whole environment; None passes on the host's own."""
     linger: float = 60.0
     buffer: int = 64 << 20
     batch: int = READ_SIZE
-    """Bytes of frames that go as one record, about: a record that is cut goes again as a whole."""
+    """The approximate bytes of frames in one record: an interrupted record is sent again as a whole."""
     lease: float | None = None
-    """When the first lease ends, on the clock of `lease.now`; None for an agent that may act without one."""
+    """The end of the first lease, on the clock of `lease.now`; None for an agent that needs no lease."""
 
     lease_linger: float = 20.0
-    """Seconds that it stands still without a lease before it is ended."""
+    """The seconds that the agent is suspended without a lease before it is ended."""
     sandbox: str = "auto"
-    """The sandbox that the host itself builds, and not whoever started it: on another machine."""
+    """The sandbox that the host itself builds, on another machine."""
 
 
 class HostedTransport(Transport, Protocol):
-    """The transport to an agent whose processes are ours."""
+    """The transport to an agent whose processes belong to this host."""
 
     @property
     def tree(self) -> OwnedTree: ...
 
 
 class AgentHost:
-    """Listens, and starts the agent when it is made; `run` lasts until both have ended. Needs a running
+    """Starts the agent when it is created, and listens; `run` lasts until both have ended. Needs a running
     loop.
     """
 
@@ -136,7 +140,7 @@ class AgentHost:
             visitor.close()
 
     def leave(self) -> None:
-        """End the agent, in an orderly way if its lease lasts, and then the agent host."""
+        """End the agent, in an orderly way if its lease allows, and then the agent host."""
         if self._timer is not None:
             self._timer.cancel()
         self._leaving.set()
@@ -163,7 +167,7 @@ class AgentHost:
         self._pump()
 
     def note(self, line: bytes) -> None:
-        """Tell the hub something that is not the agent's, among what the agent complains about."""
+        """Send the hub a note of the host among the agent's standard error."""
         self._on_stderr(line + b"\n")
 
     def _on_stderr(self, chunk: bytes) -> None:
@@ -328,10 +332,10 @@ class AgentHost:
 # The last lines of an agent's standard error that no hub has read: whole lines, limited in size.
 
 KEPT = 64 * 1024
-"""Bytes of lines that wait for a hub: enough for a long traceback. Also the longest line."""
+"""The most bytes of lines that wait for a hub: enough for a long traceback. Also the longest line."""
 
 LINE = 64
-"""What a line is charged beside its bytes."""
+"""The overhead of a line, in bytes."""
 
 
 class LastLines:
@@ -353,7 +357,7 @@ class LastLines:
             self._part = self._part[KEPT:]
 
     def finish(self) -> None:
-        """There is no more: a last line without its newline is still a line."""
+        """Handle the end of the stream: the last line counts even without its newline."""
         if self._part:
             self._add(self._part)
             self._part = b""

@@ -26,7 +26,7 @@ LOST = b"agent host: the lease of the hub was not renewed; the agent is ended"
 
 
 class AgentLease:
-    """An agent's lease. `note(line)` tells the hub, `on_lost()` the agent host."""
+    """An agent's lease. `note(line)` sends a note to the hub, `on_lost()` informs the agent host."""
 
     def __init__(
         self, tree: OwnedTree, *, linger: float, note: Callable[[bytes], None], on_lost: Callable[[], None]
@@ -45,11 +45,11 @@ class AgentLease:
         return self._lease.over
 
     def lasts(self) -> bool:
-        """Whether the agent may act now. If not, it has been stopped before this is answered."""
+        """Whether the agent may act now. If not, it has been stopped before this returns."""
         return self._lease.lasts()
 
     def renew(self, until: float) -> bool:
-        """Act until then. True when the agent stood still, and goes on."""
+        """Let the agent act until then. Returns true if the agent was suspended and continues."""
         stood = self._lease.over
         self._lease.renew(until)
         if self._ending or not stood or self._lease.over:
@@ -60,8 +60,8 @@ class AgentLease:
         return True
 
     def end(self) -> bool:
-        """The agent is to end. True when it may do so in its own way, for as long as the lease lasts; else
-        all of it has been killed.
+        """End the agent. Returns true if it may end in its own way while the lease lasts; otherwise all of it
+        has been killed.
         """
         lasts = self._lease.lasts()
         self._ending = True
@@ -70,7 +70,7 @@ class AgentLease:
         return lasts
 
     def drop(self) -> None:
-        """The tree is gone."""
+        """Note that the process tree is gone."""
         self._lease.drop()
         self._halt.drop()
         self._cancel()
@@ -110,16 +110,18 @@ class AgentLease:
 # While a tree is held, nobody asks it to end: to be asked, it would have to run. It is killed instead.
 
 SOON = 0.002
-"""Seconds to the next look after one that found somebody new; the pause doubles while nobody is found."""
+"""The seconds until the next check after one that found a new process; the pause doubles
+while none is found.
+"""
 
 LATER = 1.0
-"""The longest pause. A tree that stands still does not change by itself, and a look costs milliseconds."""
+"""The longest pause. A suspended tree does not change by itself, and a check costs milliseconds."""
 
 
 class Suspension:
-    """`on_settled(running)` is called after each `begin`: with nobody when two looks, one behind the other,
-    found the same processes and all of them still (the first may have missed who was made while it lasted);
-    before that, after about a second, with the numbers of those who do not stop.
+    """Suspends a process tree. `on_settled(running)` is called after each `begin`: with no processes when two
+    checks in a row found the same processes, all stopped (the first may have missed a new process); or, after
+    about a second, with the ids of those that do not stop.
     """
 
     def __init__(self, owned_tree: OwnedTree, *, on_settled: Callable[[list[int]], None]) -> None:
@@ -141,15 +143,13 @@ class Suspension:
         self._look(SOON)
 
     def end(self) -> None:
-        """Let the process tree continue. Children first: a parent that looks finds them running, as it knew
-        them.
-        """
+        """Let the process tree continue, children first: a parent that checks finds them running."""
         self.drop()
         self._tree.is_halted = False
         tree.send(signal.SIGCONT, reversed(self._tree.processes()))
 
     def drop(self) -> None:
-        """Look no more; whoever stands still stays so."""
+        """Stop checking; suspended processes stay suspended."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

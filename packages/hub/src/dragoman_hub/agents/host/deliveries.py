@@ -1,4 +1,4 @@
-"""Writes from hubs to an agent: whole, one after the other, each at most once.
+"""Writes from hubs to an agent: whole, in order, each at most once.
 
 A write may belong to a stream and carry the last sequence of that stream that is in it. What a stream has
 said already is ignored when it comes again; `taken_numbers` change when the agent's pipe has the last byte
@@ -20,7 +20,7 @@ from dragoman.transport.contract import Transport
 
 
 class Delivery(NamedTuple):
-    """One write; `block` is empty when it was ignored, `size` is what the hub counts."""
+    """One write; `block` is empty if it was ignored, `size` is what the hub counts."""
 
     block: bytes
     size: int
@@ -35,11 +35,12 @@ class Deliveries:
         self, transport: Transport, *, on_delivery: Callable[[str, int], None], may: Callable[[], bool]
     ) -> None:
         """`on_delivery(stream, last)` is called when `done_bytes` has changed; with a stream, `taken_numbers`
-        have too. `may()` is asked before each write, which waits for `go_on` if the answer is no.
+        has changed too. `may()` is asked before each write; after a no, the write waits for `go_on`.
         """
         self.received_bytes = 0
         self.done_bytes = 0
-        """Bytes of writes that came, and that are dealt with: given to the agent, ignored, or lost with it.
+        """Bytes of writes that came, and that are dealt with: given to the agent, ignored,
+        or lost with it.
         """
         self.taken_numbers: dict[str, int] = {}
         self._accepted_numbers: dict[str, int] = {}  # what is taken, or waits to be
@@ -50,7 +51,7 @@ class Deliveries:
         self._blocked_event = asyncio.Event()  # the first of the queue is with the transport, in part
 
     def accept(self, stream: str, last: int, block: bytes) -> None:
-        """Give a write to the agent, now or when those before it are through."""
+        """Send a write to the agent, now or after the writes before it."""
         size = len(block)
         self.received_bytes += size
         if stream and last <= self._accepted_numbers.get(stream, 0):
@@ -61,19 +62,19 @@ class Deliveries:
         self.go_on()
 
     def forget(self, stream: str, last: int) -> None:
-        """Nobody sends writes of this stream again; ignored unless `last` is taken, and nothing behind it
-        has come. A later stream of this name may begin with any number.
+        """Forget a stream: no hub sends its writes again. Ignored unless `last` was sent and no later write
+        has arrived. A later stream of this name may begin with any number.
         """
         if self.taken_numbers.get(stream) == self._accepted_numbers.get(stream) == last:
             del self.taken_numbers[stream], self._accepted_numbers[stream]
 
     def go_on(self) -> None:
-        """Give the agent what waits for nothing else."""
+        """Send the agent all writes that can be sent."""
         if not self._blocked_event.is_set():
             self._push()
 
     async def run(self) -> None:
-        """Go on when the agent reads again; until cancelled."""
+        """Continue whenever the agent reads again, until cancelled."""
         while True:
             await self._blocked_event.wait()
             try:
@@ -86,7 +87,9 @@ class Deliveries:
             self._push()
 
     def let_go(self) -> None:
-        """No more waiting: the transport gets everything, and flushes what it can while it closes."""
+        """Stop waiting: give everything to the transport, which flushes as much as
+        possible while it closes.
+        """
         waiting = list(self._queue)[self._blocked_event.is_set() :]
         self._queue.clear()
         for delivery in waiting:

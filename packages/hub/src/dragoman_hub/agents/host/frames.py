@@ -13,10 +13,10 @@ from typing import NamedTuple
 from dragoman.wire.decode import count_lines
 
 ENTRY = 256
-"""What one entry is charged beside its bytes: many small ones must not cost more than the bound allows."""
+"""The overhead of an entry: many small ones must not cost more than the limit allows."""
 
 TOGETHER = 64
-"""Blocks that go as one record: as many pieces as any system takes in one call, with room to spare."""
+"""The most blocks in one record: as many pieces as any system accepts in one call, with a reserve."""
 
 
 class KeptBlock(NamedTuple):
@@ -29,7 +29,7 @@ class KeptBlock(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The next record for the hub. `size` is that of the blocks, or of the frame that was skipped."""
+    """The next record for the hub. `size` is that of the blocks, or of the skipped frame."""
 
     first: int
     blocks: list[bytes]
@@ -37,7 +37,9 @@ class Record(NamedTuple):
 
 
 class KeptFrames:
-    """`add` at one end, `take` to send, `acknowledge` to forget, `rewind` for a new hub."""
+    """A queue of frames: `add` at one end, `take` to send, `acknowledge` to forget,
+    `rewind` for a new hub.
+    """
 
     __slots__ = ("_sent_blocks", "_unsent_blocks", "charge", "last", "last_acknowledged")
 
@@ -51,11 +53,11 @@ class KeptFrames:
         self._unsent_blocks: deque[KeptBlock] = deque()
 
     def __bool__(self) -> bool:
-        """Whether something is still to be sent."""
+        """Whether there is data to send."""
         return bool(self._unsent_blocks)
 
     def add(self, block: bytes) -> None:
-        """Keep whole frames. Only the very last one of a stream may lack its newline; it gets one."""
+        """Add whole frames. Only the very last one of a stream may lack its newline, which is added."""
         if block[-1:] != b"\n":
             block += b"\n"
         first, self.last = self.last + 1, self.last + count_lines(block)
@@ -63,13 +65,13 @@ class KeptFrames:
         self.charge += len(block) + ENTRY
 
     def add_oversized(self, size: int) -> None:
-        """Keep the notice that a frame was skipped."""
+        """Add the notice that a frame was skipped."""
         self.last += 1
         self._unsent_blocks.append(KeptBlock(self.last, self.last, None, size))
         self.charge += ENTRY
 
     def take(self, size: int) -> Record | None:
-        """The next data to send: neighbouring blocks up to about `size` bytes, a notice, or nothing."""
+        """Return the next data to send: adjacent blocks up to about `size` bytes, a notice, or nothing."""
         if not self._unsent_blocks:
             return None
         head = self._forward()
@@ -86,7 +88,7 @@ class KeptFrames:
         return Record(head.first, blocks, total)
 
     def acknowledge(self, number: int) -> None:
-        """Frames up to this one are safe elsewhere. What was not said yet cannot be safe."""
+        """Forget frames up to this one, which are safe elsewhere. Unsent frames can't be safe."""
         self.last_acknowledged = max(self.last_acknowledged, min(number, self.last))
         self._forget(self._sent_blocks)
         if not self._sent_blocks:
@@ -94,7 +96,7 @@ class KeptFrames:
             self._cut()
 
     def rewind(self) -> None:
-        """Everything that is kept is to be sent again."""
+        """Send everything in the queue again."""
         self._unsent_blocks.extendleft(reversed(self._sent_blocks))
         self._sent_blocks.clear()
         self._cut()

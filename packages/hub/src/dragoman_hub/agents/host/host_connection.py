@@ -30,7 +30,8 @@ from dragoman_hub.agents.host import lease, place, records
 from dragoman_hub.agents.host.launcher import bury
 
 CLOSED_WITHIN = 20.0
-"""Seconds from the order to close to the end of the agent host: every step of ending a tree, and some more.
+"""The seconds from the order to close to the end of the agent host: every step of ending a tree, and a
+reserve.
 """
 
 LOST = 0  # a kind of our own, among the records that wait: the socket has ended
@@ -38,8 +39,8 @@ LOST = 0  # a kind of our own, among the records that wait: the socket has ended
 GONE = "the agent host is gone, and the agent with it"
 ACKNOWLEDGE_BYTES = 16 * 1024
 ACKNOWLEDGE_SECONDS = 0.1
-"""Frames are acknowledged when so many bytes of them have come, and else after so long: at the pace of a
-model, a record for each would cost as much as the frame.
+"""Frames are acknowledged after this many bytes, or after this time: at the pace of a model, a record for
+each would cost as much as the frame.
 """
 
 TAKEN_OVER = "another hub has taken the agent over"
@@ -47,23 +48,25 @@ TAKEN_OVER = "another hub has taken the agent over"
 
 class NumberedSink(Protocol):
     """Receives an agent's numbered frames. All calls come from the event loop's thread; while paused, only
-    `stderr`.
+    `stderr` is called.
     """
 
     def feed(self, first: int, block: bytes) -> None:
-        """Take whole frames, each with its newline; `first` is the number of the first. Frames are numbered
-        1, 2, 3 … over the agent's life; a blank line has a number too.
+        """Receive whole frames, each with its newline; `first` is the number of the first. Frames are
+        numbered 1, 2, 3 … over the agent's life; a blank line has a number too.
         """
 
     def stderr(self, line: bytes) -> None:
-        """The agent complained. Best effort: not numbered, and lost with the hub that heard it."""
+        """Receive the agent's standard error. It is not numbered, and is lost with the hub
+        that received it.
+        """
 
     def on_oversized(self, number: int, size: int) -> None:
-        """The frame of this number had `size` bytes, above the limit, and has been skipped."""
+        """The frame with this number had `size` bytes, above the limit, and was skipped."""
 
     def on_end(self, reason: str, exit_status: int | None) -> None:
-        """The agent is gone and its last frame has been fed; or the agent host is, or it has another hub.
-        Called once.
+        """The agent is gone after its last frame; or the agent host is gone or serves another hub. Called
+        once.
         """
 
 
@@ -83,8 +86,8 @@ class HostedAgent:
     def __init__(
         self, connection: sockets.socket, *, path: Path | None, limits: TransportLimits = DEFAULT_LIMITS
     ) -> None:
-        """`path` is where the agent host listens; None if it runs on another machine, where somebody else
-        greets it for us.
+        """`path` is the agent host's socket; None if the host is on another machine, where another program
+        connects for us.
         """
         self.pid = 0
         """The agent's process, not the agent host's."""
@@ -115,7 +118,7 @@ class HostedAgent:
 
     @property
     def taken_numbers(self) -> Mapping[str, int]:
-        """The last sequence of each stream that the agent's pipe has been given, by whichever hub."""
+        """The last sequence of each stream that was written to the agent's pipe, by any hub."""
         return MappingProxyType(self._taken_numbers)
 
     @property
@@ -124,7 +127,7 @@ class HostedAgent:
         return self._has_ended or self._closing
 
     def start(self, sink: NumberedSink) -> None:
-        """Begin to hear the agent, from the first frame that was not acknowledged."""
+        """Begin to receive frames, from the first one without an acknowledgement."""
         if self._sink is not None:
             raise RuntimeError("an agent is started once")
         self._send_acknowledgement()
@@ -134,8 +137,8 @@ class HostedAgent:
             self._end(GONE, None)
 
     def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
-        """Give whole frames to the agent, in one piece. Never waits. With a stream, `last` is taken once the
-        agent's pipe has them, and a write up to what was taken before is ignored.
+        """Write whole frames to the agent, in one piece, without waiting. With a stream, `last` counts as
+        taken after the write to the agent's pipe, and a write up to a taken number is ignored.
 
         Raises `LinkClosed` when the agent or its agent host is known to be gone.
         """
@@ -146,26 +149,28 @@ class HostedAgent:
 
     @property
     def pending(self) -> int:
-        """Bytes of writes that the agent's pipe has not been given yet."""
+        """The bytes of writes that are not in the agent's pipe yet."""
         return self._written_bytes - self._done_bytes
 
     async def drain(self) -> None:
-        """Return when `pending` is at or below `limits.low`; raise `LinkClosed` if that will never be."""
+        """Return when `pending` is at or below `limits.low`; raise `LinkClosed` if that can never happen."""
         while self.pending > self.limits.low and not (self._over or self._has_ended):
             await self._waiters.wait()
         if self._over or self._has_ended:
             raise LinkClosed("the agent is no longer there")
 
     async def wait_until_taken(self, stream: str, last: int) -> None:
-        """Return when the agent's pipe has the write of this number; raise `LinkClosed` if it never will."""
+        """Return when the write with this number is in the agent's pipe; raise `LinkClosed` if that can never
+        happen.
+        """
         while self._taken_numbers.get(stream, 0) < last:
             if self._over or self._has_ended:
                 raise LinkClosed("the agent is no longer there")
             await self._waiters.wait()
 
     def forget(self, stream: str) -> None:
-        """Forget the number of a stream whose session is closed and whose messages were all taken. Frames
-        that are safe are acknowledged before.
+        """Forget the number of a stream whose session is closed and whose messages were all taken. Stored
+        frames are acknowledged first.
         """
         self._send_acknowledgement()
         last = self._taken_numbers.pop(stream, 0)
@@ -173,8 +178,8 @@ class HostedAgent:
             self._say(records.record(records.FORGET, last, stream.encode()))
 
     def acknowledge(self, number: int) -> None:
-        """Frames up to and including this one are safe with us. Allowed before `start`: what is known
-        already is not sent again then.
+        """Acknowledge frames up to this one, which are stored. Allowed before `start`: then known frames are
+        not sent again.
         """
         self._last_safe = number
         if self._acknowledgement is None and not self._over:
@@ -190,16 +195,16 @@ class HostedAgent:
             self._unacknowledged_bytes = 0
 
     def lease(self, seconds: float, *, since: float | None = None) -> None:
-        """From now on the agent acts under leases: its whole tree stands still when this one has run out,
-        whatever has become of us, goes on with a later one, and is ended if none comes in time. The seconds
-        count from `since`, a time of `lease.now`; without one, from now. None are left: it stops at once.
+        """From now on the agent needs leases. When this one has run out, its whole tree is suspended, even if
+        the hub is gone; a later lease continues it, and without one in time it is ended. The seconds count
+        from `since`, a time of `lease.now`, or from now. With none left, it stops at once.
         """
         ends = int(lease.moment(seconds, since) * 1000)
         self._say(records.record(records.LEASE, ends))
 
     def pause(self) -> None:
-        """Stop feeding, and stop the agent host from listening to the agent. May be called again. Of an agent
-        that is being ended nothing more is fed: nobody would resume it, and its end must be heard.
+        """Stop feeding, and stop the agent host from reading the agent. A second call has no effect. An agent
+        that is being ended feeds nothing more: otherwise its end would wait for a resume.
         """
         if self._closing:
             self._discarding = True
@@ -208,16 +213,15 @@ class HostedAgent:
             self._say(records.record(records.PAUSE))
 
     def resume(self) -> None:
-        """Feed again."""
+        """Continue feeding."""
         if self._is_paused:
             self._is_paused = False
             self._say(records.record(records.RESUME))
             self._loop.call_soon(self._catch_up)
 
     async def aclose(self) -> None:
-        """End the agent with everything it started, and its agent host. What it still says is fed, unless we
-        are paused: nobody wants it then. One whose lease has run out is killed as it stands. May be called
-        again.
+        """End the agent with all its processes, and its agent host. Its last frames are fed, unless we are
+        paused. An agent without a valid lease is killed at once. A second call has no effect.
         """
         if not self._has_left:
             self._closing = True
@@ -236,8 +240,8 @@ class HostedAgent:
             place.remove_stale(self._path)
 
     async def leave(self) -> None:
-        """Let go of the socket, once what was written is in it: the agent lives on. The sink hears nothing
-        any more, `on_end` included.
+        """Close the socket after all writes are in it: the agent lives on. The sink receives nothing more,
+        not even `on_end`.
         """
         self._has_left = True
         self._send_acknowledgement()
@@ -250,8 +254,8 @@ class HostedAgent:
             self._let_go()
 
     async def introduce(self, *, version: int = records.VERSION) -> bool:
-        """Prove who we are; False when the agent host is gone before it answers. Raises `OtherVersion` if it
-        speaks another one.
+        """Authenticate; False if the agent host ends before it answers. Raises `OtherVersion` if it uses
+        another version.
         """
         assert self._path is not None
         try:
@@ -275,7 +279,7 @@ class HostedAgent:
         return not self._over
 
     async def wait_for_welcome(self) -> bool:
-        """Until the agent host has answered whoever greeted it; False when it is gone before that."""
+        """Wait until the agent host has answered; False if it ends before that."""
         while not (self.host_pid or self._over):
             await self._waiters.wait()
         return not self._over

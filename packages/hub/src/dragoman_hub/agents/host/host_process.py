@@ -51,7 +51,7 @@ def order_of(words: Sequence[str]) -> HostOrder:
 async def run_host(
     order: HostOrder, *, wrap: Callable[[ChildTransport], HostedTransport] = lambda child: child
 ) -> None:
-    """Keep the agent until it has been ended. `wrap` puts something between the agent and its host."""
+    """Keep the agent until it has been ended. `wrap` adds a program between the agent and its host."""
     host = AgentHost(order, wrap=wrap)
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: host.note(f"agent host: {context['message']}".encode()))
@@ -65,7 +65,9 @@ async def run_host(
 
 
 def detach() -> None:
-    """Nobody may be left at the other ends, and a folder that we stand in could not be unmounted."""
+    """Detach from the starter: close its pipes, and leave its folder, which could
+    otherwise not be unmounted.
+    """
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(nowhere, fd)

@@ -7,14 +7,14 @@ from __future__ import annotations
 READY = b"ready\n"
 
 FAILED = b"failed "
-"""Stands before a reason. A host that says neither had no time for one: then its last line is the reason."""
+"""The prefix of a reason. A host that sends neither had no time for one: then its last line is the reason."""
 
 READY_WITHIN = 60.0
-"""Seconds. An ordinary start takes a tenth of one; a machine that swaps takes its time."""
+"""The seconds for a start. An ordinary one takes a tenth of a second; a machine that swaps takes longer."""
 
 
 def reason_of(reply: bytes) -> str:
-    """The reason why a host is not ready, from its output."""
+    """Return the reason why a host is not ready, from its output."""
     if reply.startswith(FAILED):
         return reply.removeprefix(FAILED).decode(errors="replace").strip()
     lines = reply.decode(errors="replace").strip().splitlines()

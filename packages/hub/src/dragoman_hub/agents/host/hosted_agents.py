@@ -31,13 +31,13 @@ __all__ = ["HostedAgent", "NumberedSink", "find_hosted", "host_agent"]
 log = logging.getLogger(__name__)
 
 WELCOME_WITHIN = 10.0
-"""Seconds that an agent host has to answer a hub."""
+"""The seconds for an agent host to answer a hub."""
 
 _latest_agents: WeakValueDictionary[Path, HostedAgent] = WeakValueDictionary()  # by place, the latest of each
 
 
 async def host_agent(order: HostOrder) -> HostedAgent:
-    """Start an agent with its agent host. The folder of the socket is made, or must be closed to other users.
+    """Start an agent with its agent host. The socket's folder is created, or must be closed to other users.
 
     An agent of ours that has ended at the same place is closed first: whoever starts it anew has heard what
     it had to say. With a `lease` the agent never acts without one (see `KeptAgent.lease`). Raises
@@ -56,8 +56,8 @@ async def host_agent(order: HostOrder) -> HostedAgent:
 
 
 async def find_hosted(socket: Path) -> HostedAgent | None:
-    """Connect to the agent whose host listens at the socket; None if there is none, after removing the files
-    of a dead one.
+    """Connect to the agent whose host listens at the socket. None if there is none; then the files of a dead
+    one are removed.
 
     Raises `LocalMistake` when the agent host refuses us, `DeadlineExceeded` when it does not answer.
     """

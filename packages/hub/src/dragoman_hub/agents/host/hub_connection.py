@@ -20,15 +20,15 @@ from dragoman_hub.agents.host.records import OutOfStep, Records
 Pieces = list[bytes | memoryview]
 
 FAREWELL = 30.0
-"""Seconds that a peer that hangs gets to hear why it was let go."""
+"""The seconds for a hanging peer to receive the reason of its dismissal."""
 
 STRANGER = 4096
-"""What somebody may send before we know who it is."""
+"""The most bytes from a peer before its authentication."""
 
 
 class HubConnection:
-    """Calls `on_record(visitor, kind, number, payload)` for each record, and `on_gone(visitor)` once when the
-    peer is gone.
+    """A connection. Calls `on_record(visitor, kind, number, payload)` for each record, and `on_gone(visitor)`
+    once when the peer is gone.
     """
 
     def __init__(
@@ -55,17 +55,17 @@ class HubConnection:
         self._loop.add_reader(connection, self._readable)
 
     def trust(self, *, largest: int) -> None:
-        """The peer has proven itself."""
+        """Note that the peer is authenticated."""
         self.is_proven = True
         self._records.largest = largest
 
     def tell(self, note: bytes) -> None:
-        """Send a short record, before anything else that is not on its way yet."""
+        """Send a short record before all waiting data."""
         self._notes.append(note)
         self.pump()
 
     def pump(self) -> None:
-        """Send until there is nothing to send, or no room."""
+        """Send until there is no more data, or no room."""
         while not (self._rest or self._deaf or self.is_closed):
             pieces: Pieces | None = [self._notes.popleft()] if self._notes else self.next()
             if not pieces:
@@ -77,7 +77,7 @@ class HubConnection:
                 self.close()
 
     async def flush(self, seconds: float) -> None:
-        """Wait until everything is sent, but no longer than this, and not for a peer that is gone."""
+        """Wait until everything is sent, at most this long, and not for a peer that is gone."""
         self.pump()
         try:
             async with asyncio.timeout(seconds):

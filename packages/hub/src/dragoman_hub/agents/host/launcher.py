@@ -23,20 +23,20 @@ from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.host_reply import READY, READY_WITHIN, reason_of
 
 BURIED_WITHIN = 10.0
-"""Seconds from an agent host's last word to its exit. Nothing is left to do for it then."""
+"""The seconds from an agent host's last message to its exit, when its work is done."""
 
 LAST_WORDS = 16 * 1024
-"""Bytes that are kept of what an agent host says while it starts: a traceback, at worst."""
+"""The most bytes to keep of an agent host's output at its start: at worst a traceback."""
 
 POLL = 0.002
-"""Seconds between two looks at a process that is about to exit."""
+"""The seconds between two checks of a process that is about to exit."""
 
 _host_processes: dict[int, subprocess.Popen[bytes]] = {}
 
 
 async def launch(order: HostOrder) -> None:
-    """Start an agent host and return when it listens. Raises `SpawnFailed` with its error output if it
-    fails.
+    """Start an agent host and return when it listens. Raises `SpawnFailed` with its error
+    output if it fails.
     """
     if os.name == "nt":
         raise SpawnFailed(
@@ -68,14 +68,14 @@ async def launch(order: HostOrder) -> None:
 
 
 def bury_the_dead() -> None:
-    """Take note of the agent hosts that have ended by themselves."""
+    """Collect the agent hosts that have ended by themselves."""
     for pid, host in list(_host_processes.items()):
         if host.poll() is not None:
             del _host_processes[pid]
 
 
 async def bury(pid: int) -> None:
-    """Collect the exit status of an agent host that has ended. Only for hosts that this process started."""
+    """Collect the exit status of an ended agent host. Only for hosts that this process started."""
     host = _host_processes.get(pid)
     if host is None:
         return

@@ -13,26 +13,26 @@ import time
 from collections.abc import Callable
 
 LOOK = 0.25
-"""Seconds between two looks at the clock: the timers of the loop stand still while the machine sleeps."""
+"""The seconds between two checks of the clock: the loop's timers stop while the machine sleeps."""
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
 
 def now() -> float:
-    """Seconds on the clock of leases. `CLOCK_MONOTONIC` counts sleep as well where there is no other, except
-    on Linux, which has one.
+    """Return the seconds on the clock of leases. `CLOCK_MONOTONIC` includes sleep on systems without another
+    clock; Linux has another one for that.
     """
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 def moment(seconds: float, since: float | None = None) -> float:
-    """The end of a lease of so many seconds, counted from `since`, a time of `now`; without one, from now."""
+    """Return the end of a lease of this many seconds, counted from `since`, a time of `now`, or from now."""
     return max(0.0, (now() if since is None else since) + seconds)
 
 
 class TimedLease:
-    """Without end until the first `renew`. `ran_out()` is called each time that it has come to its end, by a
-    timer or by whoever asks first, and before that one is answered. Needs a running loop.
+    """A lease without an end until the first `renew`. `ran_out()` is called each time it expires, by a timer
+    or by the first check, before that check returns. Needs a running loop.
     """
 
     def __init__(self, *, ran_out: Callable[[], None], clock: Callable[[], float] = now) -> None:
@@ -45,7 +45,7 @@ class TimedLease:
         self._timer: asyncio.TimerHandle | None = None
 
     def renew(self, until: float) -> None:
-        """Set the end of the lease, also to an earlier time than before."""
+        """Set the end of the lease; it may be earlier than before."""
         self._until = until
         if until > self._clock():
             self.over = False
@@ -58,7 +58,7 @@ class TimedLease:
         return not self.over
 
     def drop(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -21,10 +21,10 @@ from dragoman.errors import LocalMistake
 from dragoman.system.files import lock, try_lock
 
 LONGEST = 100
-"""Bytes of a path that every system takes as an address."""
+"""The most bytes of a path that every system accepts as an address."""
 
 WAITING = 16
-"""Connections that may wait to be accepted."""
+"""The most connections that wait to be accepted."""
 
 _CREDENTIALS = struct.Struct("3i")
 
@@ -34,7 +34,7 @@ class PlaceOccupied(LocalMistake):
 
 
 def of(path: Path) -> Path:
-    """The path, absolute, in a private folder that exists."""
+    """Return the absolute path, in an existing private folder."""
     absolute = path.absolute()
     make_private(absolute.parent)
     return absolute
@@ -55,7 +55,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def listen(path: Path) -> tuple[socket.socket, bytes]:
-    """Listen at the path, and return the socket and the secret; files of a dead agent host are replaced."""
+    """Listen at the path; return the socket and the secret. Files of a dead agent host are replaced."""
     with _alone_in(path.parent):
         if _answers(path):
             raise PlaceOccupied(f"an agent host listens at {path} already; find it, or choose another path")
@@ -86,7 +86,7 @@ def _bind(path: Path) -> socket.socket:
 
 
 def remove_stale(path: Path) -> None:
-    """Remove the files of a dead agent host, unless another one listens there meanwhile."""
+    """Remove the files of a dead agent host, unless another one listens there now."""
     try:
         with _alone_in(path.parent, wait=False):
             if not _answers(path):
@@ -110,7 +110,7 @@ def _alone_in(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 def remove(path: Path) -> None:
-    """Take the socket and the secret away."""
+    """Remove the socket and the secret."""
     path.unlink(missing_ok=True)
     secret_of(path).unlink(missing_ok=True)
 
@@ -129,7 +129,7 @@ def make_private(folder: Path) -> None:
 
 @contextmanager
 def reachable(path: Path) -> Iterator[str]:
-    """An address for the path, as long as one is needed."""
+    """Return an address for the path, as long as one is needed."""
     name = os.fspath(path)
     if len(os.fsencode(name)) <= LONGEST:
         yield name
@@ -145,8 +145,8 @@ def reachable(path: Path) -> Iterator[str]:
 
 
 def connect(path: Path) -> socket.socket | None:
-    """A socket to the process that listens there; None if there is none. Raises `BlockingIOError` if its
-    queue is full.
+    """Return a socket to the process that listens there; None if there is none. Raises `BlockingIOError` if
+    its queue is full.
     """
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     peer.setblocking(False)
@@ -162,7 +162,7 @@ def connect(path: Path) -> socket.socket | None:
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int] | None:
-    """Process and user id of the other end; None if the system does not provide them."""
+    """Return process and user id of the other end; None if the system does not provide them."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from dragoman.transport.contract import READ_SIZE
 
 VERSION = 2
-"""Changes with every change of this page: a hub may be newer than an agent host that it left behind."""
+"""Changes with every change of this module: a hub may be newer than an agent host that it left behind."""
 
 HEADER = struct.Struct("<BQQ")
 
@@ -47,10 +47,10 @@ SIZE = struct.Struct("<Q")
 _STREAM = struct.Struct("<H")
 
 LARGEST = 1 << 30
-"""A payload above this is none: the stream is out of step, or the peer is not who it claims to be."""
+"""A larger payload is invalid: the stream is out of step, or the peer is not an agent host."""
 
 SPACE = 2 * READ_SIZE
-"""What is read at once: an ordinary block with its header, and what came behind it."""
+"""The bytes to read at once: an ordinary block with its header, and the data after it."""
 
 
 class HostWelcome(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class HostWelcome(Struct, frozen=True, kw_only=True):
 
 
 class AgentEndRecord(Struct, frozen=True, kw_only=True):
-    """How the agent ended."""
+    """The end of the agent."""
 
     reason: str
     exit_status: int | None
@@ -80,13 +80,13 @@ def record(kind: int, number: int = 0, payload: bytes = b"") -> bytes:
 
 
 def write_head(stream: str, last: int, size: int) -> bytes:
-    """All of a WRITE but the `size` bytes of its block, which follow."""
+    """Return all of a WRITE except the `size` bytes of its block, which follow."""
     name = stream.encode()
     return HEADER.pack(WRITE, _STREAM.size + len(name) + size, last) + _STREAM.pack(len(name)) + name
 
 
 def split_write(payload: bytes) -> tuple[str, bytes]:
-    """The stream and the block of a WRITE."""
+    """Return the stream and the block of a WRITE."""
     if len(payload) < _STREAM.size:
         raise OutOfStep("a write without a stream")
     (length,) = _STREAM.unpack_from(payload)
@@ -127,7 +127,7 @@ class Records:
         self._is_stopped = True
 
     def receive(self, source: socket.socket) -> bool:
-        """Take what is there; False when the peer has closed its end. Raises the system's errors, and
+        """Receive the available data; False if the peer has closed its end. Raises the system's errors, and
         `OutOfStep`.
         """
         if self._large is not None:

@@ -21,11 +21,11 @@ PATHS = frozenset({METRICS, HEALTH})
 READERS = frozenset({"observe", "admin"})
 
 ONCE = frozenset({b"host", b"origin", b"authorization"})
-"""Headers that must not be there twice: somebody in front of us may have looked at the other one."""
+"""Headers that must not appear twice: a proxy in front of us may have read the other one."""
 
 
 class Admits(Protocol):
-    """`Admission`, seen from here."""
+    """The interface of `Admission` that this module needs."""
 
     def admit(self, headers: dict[bytes, bytes], /, *, address: str = "") -> Grant | AdmissionRefusal: ...
 

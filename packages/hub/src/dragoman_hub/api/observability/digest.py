@@ -23,13 +23,13 @@ UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
 CHUNKS = (b'agent_message_chunk"', b'agent_thought_chunk"', b'user_message_chunk"')
 
 LENT = ("fs/", "terminal/")
-"""What an agent asks for itself; nobody has to decide about it."""
+"""Effects that an agent requests by itself, without a decision."""
 
 STOPPED = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
 
 
 class SessionMadeEntry(Struct, frozen=True):
-    """The session is an agent's from here on."""
+    """The session belongs to an agent from now on."""
 
     agent: str
 
@@ -48,7 +48,7 @@ class TurnEndEntry(Struct, frozen=True):
 
 
 class QuestionEntry(Struct, frozen=True):
-    """A person or policy has to decide. `request` is its id within the session, `call` its tool call."""
+    """A person or the policy must decide. `request` is its id within the session, `call` its tool call."""
 
     request: str
     method: str
@@ -69,7 +69,7 @@ class ToolCallEntry(Struct, frozen=True):
     kind: str
     status: str
     name: str = ""
-    """What the agent's code calls the tool, if it says so."""
+    """The name of the tool in the agent's code, if the agent sends it."""
 
 
 StreamEvent: TypeAlias = (
@@ -129,8 +129,8 @@ _stops = json_decoder(_Stop)
 
 
 def chunk_starts(session: str) -> tuple[bytes, ...]:
-    """How chunks of a session begin, as every implementation writes them: nearly all that is stored, and
-    recognised many times as fast as by looking for what else it might be.
+    """Return the beginnings of text chunks of a session, as every implementation writes them: nearly all
+    entries are chunks, and this check is many times faster than a full one.
     """
     start = UPDATE + b'"sessionId":%b,"update":{"sessionUpdate":"' % msgspec.json.encode(session)
     return tuple(start + kind for kind in CHUNKS)
@@ -144,7 +144,7 @@ def is_dull(frame: bytes, *, tools: bool = True) -> bool:
 
 
 def read_entry(entry: StoredEntry) -> StreamEvent | None:
-    """The metrics of one entry, if any."""
+    """Return the metrics of one entry, if any."""
     try:
         return _READERS[entry.direction](entry)
     except UNREADABLE_TEXT:

@@ -12,10 +12,10 @@ from dragoman_hub.api.observability.meters import AnyFamily, Counter, Family, Hi
 from dragoman_hub.api.observability.status import AgentStatus, Status
 
 APPEND_BOUNDS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 2.5, 10.0)
-"""Seconds, from a disk that lies to one that is dying."""
+"""Upper bounds in seconds, for fast to failing disks."""
 
 WAIT_BOUNDS = (1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200, 86_400)
-"""Seconds, from somebody who sits there to somebody who sleeps."""
+"""Upper bounds in seconds, for people at the screen to people asleep."""
 
 TURN_BOUNDS = (0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800, 7200)
 
@@ -93,7 +93,7 @@ class HubMeters:
         ] = {}  # the pid of each tree, and its time when last seen
 
     def text(self, status: Status) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """Return all metrics in Prometheus's format."""
         self._take(status)
         for family in (
             self._up,
@@ -162,7 +162,7 @@ CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
 
 def render(families: Iterable[AnyFamily]) -> bytes:
-    """All of them; a family without members has its head alone."""
+    """Return all metrics as text; a family without members has only its header."""
     return "".join(line for family in families for line in _family(family)).encode(errors="replace")
 
 
@@ -203,7 +203,7 @@ def _quote(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """The shortest text of a number that reads back as the same number."""
+    """Return the shortest text that reads back as the same number."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

@@ -26,7 +26,7 @@ from dragoman_hub.clients.client import ClientHub, HubClient
 from dragoman_hub.engine.live_session import LiveSession
 
 FRAME = 240
-"""Bytes of an entry, before any was counted."""
+"""The assumed bytes of an entry, before any was counted."""
 
 _KINDS = {"AsgiWebSocket": "websocket", "HttpConnection": "http"}
 
@@ -62,7 +62,7 @@ class HubSnapshot:
         return SeenJournal(address=self._journal, size=sum(sizes) if sizes else None)
 
     def agent_of(self, session: str) -> str:
-        """For the observer: whose a session is."""
+        """Return the agent of a session, for the observer."""
         live_session = self._hub.sessions.get(session)
         return "" if live_session is None else live_session.state.agent
 
@@ -121,7 +121,7 @@ def _connection(client: HubClient, size: float) -> SeenConnection:
 
 
 def transport_of(transport: object) -> str:
-    """The kind of a connection's transport, by its innermost stream."""
+    """Return the kind of a connection's transport, by its innermost stream."""
     for _ in range(8):
         inner = getattr(transport, "inner", None) or getattr(transport, "_inner", None)
         if inner is None:

@@ -20,7 +20,9 @@ from dragoman.errors import LocalMistake
 Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 
 MOST_MEMBERS = 1000
-"""Label values of one family: more than a hub has agents and tokens, and a scrape of it stays small."""
+"""The most label values of one family: more than a hub has agents and tokens, so that a
+scrape stays small.
+"""
 
 OTHERS = "(others)"
 
@@ -29,7 +31,7 @@ _LABEL = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 class Counter:
-    """Only ever grows, from the start of the process."""
+    """A number that only grows from the start of the process."""
 
     __slots__ = ("value",)
 
@@ -40,7 +42,7 @@ class Counter:
         self.value += number
 
     def reach(self, total: float) -> None:
-        """Raise the meter to a total that another part counts, unless that total is smaller."""
+        """Raise the counter to a total from another part, unless that total is smaller."""
         if total > self.value:
             self.value = total
 
@@ -79,8 +81,8 @@ class Histogram:
         return sum(self.buckets)
 
     def quantile(self, share: float) -> float | None:
-        """About the value that this share of all stays below; None before there was one. What is beyond the
-        last bound is said to be there, because no more is known of it.
+        """Return the approximate value below which this share of all values lies; None without values. Values
+        beyond the last bound count as that bound.
         """
         count = self.count
         if not count:
@@ -116,7 +118,7 @@ class Family(Generic[M]):
             self.of()  # what has no labels is there from the start, as 0
 
     def of(self, *values: str) -> M:
-        """The member with these values of its labels, made if need be. Keep it where it is used often."""
+        """Return the member with these label values, and create it if necessary. Keep it for frequent use."""
         member = self._members.get(values)
         return self._new(values) if member is None else member
 

@@ -1,4 +1,4 @@
-"""Observes a hub: counts what its journal stores, and reports its status.
+"""Observes a hub: counts the stored entries, and reports its status.
 
     observer = Observer()
     journal = observer.measured(journal)          # turns, questions, frames, costs: all from what is stored
@@ -69,7 +69,7 @@ from dragoman_local.journal.entry_runs import (
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""How old a look at the processes may be: many who ask at once share one."""
+"""The longest age of process data in seconds: simultaneous callers share it."""
 
 _BY_STATUS = {
     400: "request",
@@ -86,7 +86,7 @@ REASONS = frozenset(_BY_STATUS.values()) | {"scope", "draining", "other"}
 _COST = b'"usage_update"'
 
 MOST_KEPT = 20_000
-"""Sessions, turns and questions that are remembered, in case that nobody tells their end."""
+"""The most sessions, turns and questions to remember, in case their end is never reported."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -106,7 +106,7 @@ class _ObservedTurn(Struct):
 
 
 class Observer:
-    """The observer of one hub. `agent_of` names the agent of a session that is older than the observer."""
+    """The observer of one hub. `agent_of` returns the agent of a session that is older than the observer."""
 
     def __init__(
         self,
@@ -135,11 +135,11 @@ class Observer:
     # What the hub says.
 
     def measure(self, journal: Journal) -> MeasuredJournal:
-        """The same journal, watched."""
+        """Return the same journal with measurement."""
         return MeasuredJournal(journal, self)
 
     def see(self, hub: ClientHub, *, url: str, journal: str) -> HubSnapshot:
-        """The hub whose journal we watch, as it is seen by us."""
+        """Set the hub to observe."""
         snapshot = HubSnapshot(hub, url=url, journal=journal, meters=self.meters)
         self.agent_of = snapshot.agent_of
         return snapshot
@@ -147,17 +147,17 @@ class Observer:
     def prompt(
         self, session: str, key: str, meta: Mapping[str, object] | None, agent: str
     ) -> Mapping[str, Any] | None:
-        """The `_meta` with which a prompt is to be stored and given to the agent: its own, unless there are
+        """Return the `_meta` for a prompt in the journal and for the agent: unchanged, unless there are
         traces.
         """
         return self.spans.turn_started(session, key, meta, agent=agent)
 
     def on_refused(self, reason: str | int) -> None:
-        """Somebody was turned away, for one of `REASONS` or with that status."""
+        """Count a refused request, with one of `REASONS` or its status."""
         self.meters.refusals.of(_BY_STATUS.get(reason, "other") if isinstance(reason, int) else reason).add()
 
     def forget(self, session: str) -> None:
-        """A session was deleted. One that is not used any more is forgotten by itself, later."""
+        """Forget a deleted session. An unused one is forgotten automatically, later."""
         self.spending.forget(session)
         self._agents.pop(session, None)
         self._chunks.pop(session, None)
@@ -289,7 +289,7 @@ class Observer:
     # What somebody asks.
 
     async def status(self, hub: StatusSource) -> Status:
-        """The status of the hub; looks at its processes, at most once a second."""
+        """Return the status of the hub; reads its processes at most once a second."""
         uses = await self._look(hub)
         entries = int(self.meters.entries.value)
         measured = Measured(uses, self.spending, self.meters.appends, entries)
@@ -323,7 +323,7 @@ class JournalWatcher(Protocol):
     ) -> None: ...
     def on_failure(self, error: JournalError) -> None: ...
     def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
-        """Pass the pages of a replay on, and report each."""
+        """Pass on the pages of a replay, and report each."""
 
 
 class MeasuredJournal:

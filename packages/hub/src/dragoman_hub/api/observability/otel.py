@@ -63,15 +63,15 @@ PROVIDERS = {
     "review": "dragoman",
     "vibe": "mistral_ai",
 }
-"""Whose agents are known by these names. The provider of any other agent is called as the agent is: which
-models it uses, it does not say.
+"""The providers of well-known agents. Any other agent's own name is used as its provider: it does not report
+which models it uses.
 """
 
 MOST_SPANS = 2000
-"""Tool calls and questions of one turn that are open at once, for agents that never end one."""
+"""The most open tool calls and questions of one turn, for agents that never end one."""
 
 MOST_TURNS = 256
-"""Turns of one session that are open at once: more than any queue holds, so that none is forgotten early."""
+"""The most open turns of one session: more than any queue holds, so that none is forgotten early."""
 
 
 @dataclass
@@ -241,8 +241,9 @@ def provider_for(
     service: str = HUB,
     seconds: float = EXPORT_SECONDS,
 ) -> TracerProvider:
-    """Sends what has ended every few seconds, from a thread of its own. Without an endpoint of ours the
-    variables of OpenTelemetry name one; what else they say (names, sampling, batches) holds too.
+    """Return a provider that sends finished spans every few seconds from its own thread. Without our own
+    endpoint, the variables of OpenTelemetry set it; their other settings (names, sampling, batches) apply
+    too.
     """
     env = os.environ if environ is None else environ
     names = (
@@ -260,7 +261,9 @@ def provider_for(
 
 
 def collector_url(environ: Mapping[str, str]) -> str:
-    """Where the variables of OpenTelemetry want spans: a whole URL for traces, or the base of all signals."""
+    """Return the span address from the variables of OpenTelemetry: a whole URL for traces, or the base of all
+    signals.
+    """
     if whole := environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
         traces_url(whole)  # raises for what is not a URL
         return whole
@@ -270,7 +273,7 @@ def collector_url(environ: Mapping[str, str]) -> str:
 
 
 def traces_url(endpoint: str) -> str:
-    """The URL that spans are posted to: an address without a path is a collector's, whose path is known."""
+    """Return the URL for posting spans: an address without a path is a collector's, whose path is known."""
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise LocalMistake(f"{endpoint!r} is not an address of a collector: write http://HOST:4318")

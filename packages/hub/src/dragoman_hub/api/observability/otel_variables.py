@@ -12,13 +12,13 @@ COLLECTORS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
 HUB = "dragoman-hub"
-"""The service, where no variable names it."""
+"""The name of the service, unless a variable sets it."""
 
 EXPORT_SECONDS = 10.0
-"""For one batch with its retries; the next one waits meanwhile, in the SDK's bounded queue."""
+"""The most seconds for one batch with its retries; the next one waits in the SDK's bounded queue."""
 
 HTTP = "http/protobuf"
-"""The protocol that we have; a collector listens for it on port 4318."""
+"""Our protocol; a collector listens for it on port 4318."""
 
 
 def are_spans_off(environ: Mapping[str, str]) -> bool:
@@ -27,7 +27,7 @@ def are_spans_off(environ: Mapping[str, str]) -> bool:
 
 
 def are_spans_wanted(environ: Mapping[str, str]) -> bool:
-    """Whether the environment variables ask for spans, without a setting of the hub."""
+    """Whether the environment variables enable spans without a setting of the hub."""
     if are_spans_off(environ):
         return False
     exporters = [name.strip() for name in _value(environ, "OTEL_TRACES_EXPORTER").split(",")]
@@ -43,13 +43,13 @@ def other_protocol(environ: Mapping[str, str]) -> str:
 
 
 def has_own_name(environ: Mapping[str, str]) -> bool:
-    """Whether the service has a name already."""
+    """Whether the service already has a name."""
     is_attribute = "service.name=" in environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return bool(environ.get("OTEL_SERVICE_NAME")) or is_attribute
 
 
 def parent_of(environ: Mapping[str, str]) -> dict[str, str]:
-    """The trace context that our parent process set, in the form of a message's `_meta`."""
+    """Return the trace context that our parent process set, in the form of a message's `_meta`."""
     names = {"traceparent": "TRACEPARENT", "tracestate": "TRACESTATE"}
     return {name: environ[variable] for name, variable in names.items() if environ.get(variable)}
 

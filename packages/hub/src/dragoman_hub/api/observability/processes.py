@@ -22,12 +22,14 @@ PROC = "/proc"
 
 
 class Root(NamedTuple):
-    """The root process of a tree. `start`, if known, tells it from a later process with the same number."""
+    """The root process of a tree. `start`, if known, distinguishes it from a later process
+    with the same id.
+    """
 
     pid: int
     start: int = 0
     alone: bool = False
-    """Only this process: of the hub, whose agents are counted by themselves."""
+    """Count only this process: for the hub, whose agents are counted separately."""
 
 
 class TreeUse(Struct, frozen=True, kw_only=True):
@@ -37,9 +39,9 @@ class TreeUse(Struct, frozen=True, kw_only=True):
     rss: int
     """Bytes in memory."""
     cpu: float
-    """Seconds of processor time: of the living, and of children that they have buried."""
+    """Seconds of processor time, of living processes and their reaped children."""
     descriptors: int | None
-    """Open files, sockets and pipes; None if one of the processes does not let itself be looked at."""
+    """Open files, sockets and pipes; None if one of the processes can't be read."""
 
 
 class _ProcessLine(NamedTuple):
@@ -55,7 +57,7 @@ class _ProcessLine(NamedTuple):
 
 
 def trees_use(roots: Mapping[str, Root], *, proc: str = PROC) -> dict[str, TreeUse | None]:
-    """The resources of these trees, by name; None for a tree that is gone or can't be measured here."""
+    """Return the resources of these trees by name; None for a tree that is gone or can't be measured here."""
     table = _table(proc) if roots else []
     children: dict[int, list[_ProcessLine]] = {}
     for line in table:

@@ -1,4 +1,4 @@
-"""Spans: a turn as a trace, with its tool calls and the time that it waited for people.
+"""Spans: a turn as a trace, with its tool calls and its waiting time for people.
 
 This is the face, which imports nothing. `NoSpans` is what a hub has by default and costs a call;
 `open_spans` gives the one that tells an OpenTelemetry collector, and needs `dragoman[otel]`. Nothing that was
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class TurnSpans(Protocol):
-    """Makes spans from the events of turns. It never raises, whatever their order."""
+    """Creates spans from the events of turns. It never raises an error, for any order of events."""
 
     def turn_started(self, session: str, key: str, meta: Meta, *, agent: str = "") -> Meta:
-        """A prompt was taken: returns the `_meta` to give it to the agent with. It may have to wait for some
-        others of its session; what is told of tools and questions belongs to the oldest that is not over.
+        """A prompt was accepted: returns the `_meta` for the agent. The prompt may have to wait for others of
+        its session; tools and questions belong to the oldest unfinished one.
         """
 
     def turn_began(self, session: str, key: str) -> None:
@@ -64,7 +64,7 @@ class NoSpans:
 
 
 def update(spans: TurnSpans, session: str, frame: bytes) -> None:
-    """A frame of the agent, for those who have no journal to watch."""
+    """Return a frame of the agent, for callers without a journal."""
     event = read_entry(StoredEntry(0, "to_client", frame, 0.0))
     if isinstance(event, ToolCallEntry):
         spans.tool(session, event)
@@ -77,8 +77,8 @@ def open_spans(
     service: str = HUB,
     seconds: float = EXPORT_SECONDS,
 ) -> TurnSpans:
-    """Spans for the collector at `endpoint` (OTLP over HTTP), or for a provider of one's own. A batch may
-    take so many `seconds`, unless a variable of OpenTelemetry says otherwise.
+    """Return spans for the collector at `endpoint` (OTLP over HTTP), or for a given provider. A batch may
+    take this many `seconds`, unless a variable of OpenTelemetry is set.
     """
     try:
         from dragoman_hub.api.observability.otel import OtelSpans, provider_for

@@ -24,7 +24,7 @@ SessionState: TypeAlias = Literal["running", "waiting", "idle", "failed", "close
 Health: TypeAlias = Literal["ok", "draining"]
 
 LISTED = 500
-"""Sessions and connections that are told one by one, those that want attention first; all are counted."""
+"""The most sessions and connections in the list, those that need attention first; all are counted."""
 
 _URGENT: dict[str, int] = {"waiting": 0, "running": 1, "failed": 2, "idle": 3, "closed": 4}
 
@@ -33,7 +33,7 @@ _URGENT: dict[str, int] = {"waiting": 0, "running": 1, "failed": 2, "idle": 3, "
 
 
 class SeenAgent(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One agent of the configuration, or one that was started without it."""
+    """One agent of the configuration, or one that was started without a configuration."""
 
     name: str
     title: str = ""
@@ -41,13 +41,13 @@ class SeenAgent(Struct, frozen=True, kw_only=True, rename="camel"):
     pid: int | None = None
     sessions: int = 0
     restarts: int = 0
-    """Since the hub was started."""
+    """Restarts since the start of the hub."""
     started: float | None = None
-    """When its process was, in seconds since 1970."""
+    """The start of its process, in seconds since 1970."""
     last_error: str = ""
-    """Why its last process could not be started or has ended; empty once one has started since."""
+    """The reason why its last process did not start or has ended; empty after a successful start."""
     invalid_frames: int = 0
-    """Lines of it that were not valid messages and were dropped, since the hub was started."""
+    """Dropped lines that were not valid messages, since the start of the hub."""
 
 
 class SeenSession(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -61,9 +61,9 @@ class SeenSession(Struct, frozen=True, kw_only=True, rename="camel"):
     queue: int = 0
     """Prompts that wait for their turn."""
     asking: int = 0
-    """Requests of the agent that wait for an answer."""
+    """Unanswered requests of the agent."""
     asked: float | None = None
-    """When the oldest of them was, in seconds since 1970."""
+    """The time of the oldest one, in seconds since 1970."""
     clients: int = 0
 
 
@@ -75,20 +75,20 @@ class SeenConnection(Struct, frozen=True, kw_only=True, rename="camel"):
     transport: str
     """`websocket`, `http`, or `other`."""
     lag: int = 0
-    """About how many bytes it is behind: stored and not sent to it, or sent and not taken."""
+    """The approximate bytes that it is behind: stored but not sent, or sent but not read."""
     sessions: int = 0
 
 
 class SeenJournal(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where everything is kept."""
+    """The place of the journal."""
 
     address: str = ""
     size: int | None = None
-    """Bytes on disk; None if that cannot be known."""
+    """Bytes on disk; None if unknown."""
 
 
 class StatusSource(Protocol):
-    """The facts that a hub must provide about itself, at once and without waiting."""
+    """The facts that a hub provides about itself, without waiting."""
 
     @property
     def version(self) -> str: ...
@@ -117,7 +117,7 @@ class Use(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AgentStatus(SeenAgent, frozen=True, kw_only=True, rename="camel"):
-    """The status of an agent, with the resources of its process tree, as far as known, and its costs."""
+    """The status of an agent, with the known resources of its process tree, and its costs."""
 
     processes: int | None = None
     rss: int | None = None
@@ -135,25 +135,25 @@ class SessionStatus(SeenSession, frozen=True, kw_only=True, rename="camel"):
 
 
 class JournalStatus(SeenJournal, frozen=True, kw_only=True, rename="camel"):
-    """With how it does: seconds until appended entries were safe are None before there was one."""
+    """The status of the journal: the seconds until appended entries were safe are None before the first."""
 
     entries: int = 0
-    """Appended since the hub was started."""
+    """Entries appended since the start of the hub."""
     append_p50: float | None = None
     append_p99: float | None = None
 
 
 class Totals(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The sums of all items, including those that are not listed."""
+    """The sums of all items, including unlisted ones."""
 
     sessions: dict[str, int]
-    """By state."""
+    """Sessions by state."""
     connections: dict[str, int]
-    """By transport."""
+    """Connections by transport."""
     queue: int
     asking: int
     lag: int
-    """Of the slowest client."""
+    """The lag of the slowest client."""
 
 
 class Status(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -164,22 +164,22 @@ class Status(Struct, frozen=True, kw_only=True, rename="camel"):
     started: float
     now: float
     hub: Use
-    """Of the hub's own process, without its agents."""
+    """The resources of the hub's own process, without its agents."""
     agents: list[AgentStatus]
     sessions: list[SessionStatus]
     connections: list[SeenConnection]
     journal: JournalStatus
     totals: Totals
     nodes: list[Any] = []
-    """All nodes of the cluster; none if the hub is by itself."""
+    """All nodes of the cluster; none for a single hub."""
 
 
 Uses: TypeAlias = Mapping[str, TreeUse | None]
-"""By the name of an agent; `""` is the hub itself."""
+"""Resources by the name of an agent; `""` is the hub itself."""
 
 
 class Measured(NamedTuple):
-    """What was measured, beside what the hub says of itself."""
+    """The measured values, besides the hub's own facts."""
 
     uses: Uses = MappingProxyType({})
     spending: UsageTotals | None = None
@@ -194,7 +194,7 @@ def status_of(
     pid: int = 0,
     clock: Callable[[], float] = time.time,
 ) -> Status:
-    """The current status."""
+    """Return the current status."""
     sessions, connections = list(hub.seen_sessions()), list(hub.seen_connections())
     used, spending, appends, entries = measured
     return Status(

@@ -20,7 +20,7 @@ STATE = "tracestate"
 
 MOST_MEMBERS = 32
 LONGEST_STATE = 2048
-"""Characters of a `tracestate`; the recommendation asks for 512 at least."""
+"""The most characters of a `tracestate`; the recommendation requires at least 512."""
 
 _PARENT = re.compile(
     r"(?P<version>[0-9a-f]{2})-(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})(?P<more>-.*)?"
@@ -49,7 +49,7 @@ class TraceContext(Struct, frozen=True):
 
 
 def read_meta(meta: Meta) -> TraceContext | None:
-    """The context that a message carries; None if it carries none that is valid."""
+    """Return the context in a message; None if there is no valid one."""
     parent = _read_parent((meta or {}).get(PARENT))
     if parent is None:
         return None
@@ -71,7 +71,7 @@ def _read_parent(text: object) -> tuple[int, int, int] | None:
 
 
 def read_state(text: object) -> tuple[tuple[str, str], ...]:
-    """The members in their order; none if one of them is invalid."""
+    """Return the members in order; none if one of them is invalid."""
     if not isinstance(text, str) or len(text) > LONGEST_STATE:
         return ()
     members: dict[str, str] = {}
@@ -87,7 +87,7 @@ def read_state(text: object) -> tuple[tuple[str, str], ...]:
 
 
 def with_context(meta: Meta, context: TraceContext) -> dict[str, Any]:
-    """The same `_meta` with another context in it."""
+    """Return the same `_meta` with another context."""
     members = {name: value for name, value in (meta or {}).items() if name not in (PARENT, STATE)}
     state = {STATE: context.tracestate} if context.state else {}
     return {**members, PARENT: context.traceparent, **state}

@@ -20,11 +20,11 @@ from dragoman.wire.decode import UNREADABLE_TEXT
 _Count = Annotated[int, Meta(ge=0)]
 
 LONGEST_CURRENCY = 16
-"""`USD`, `credits`; an agent may say anything, and we keep it."""
+"""The most characters of a currency, such as `USD` or `credits`; an agent may send any text."""
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """Token counts of the agent; `total` need not be the sum of the others."""
+    """Token counts of the agent; `total` need not be their sum."""
 
     total: _Count = msgspec.field(default=0, name="totalTokens")
     input: _Count = msgspec.field(default=0, name="inputTokens")
@@ -45,7 +45,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True):
-    """Of a session, from its beginning."""
+    """The cost of a session from its beginning."""
 
     amount: float
     currency: str
@@ -55,7 +55,7 @@ class AgentUsage(Struct, frozen=True, kw_only=True):
     """The usage in one frame, with only the fields that it has."""
 
     session: str = ""
-    """Answers name none: whoever asked knows."""
+    """The session; empty in an answer, whose session is that of its request."""
     tokens: Tokens | None = None
     cost: Cost | None = None
     context_used: int | None = None
@@ -83,7 +83,7 @@ _results = json_decoder(_Result)
 
 
 def usage_of(frame: bytes) -> AgentUsage | None:
-    """The usage in an agent's frame; None for nearly all, after one search."""
+    """Return the usage in an agent's frame; None for nearly all frames, after one search."""
     if b"usage" not in frame:
         return None
     message = decode(frame)
@@ -131,7 +131,7 @@ NOTHING = UsageSum()
 
 
 MOST_SESSIONS = 20_000
-"""Sessions that are remembered, those first forgotten that were silent longest: some megabytes."""
+"""The most sessions to remember, some megabytes; the longest silent ones go first."""
 
 
 class UsageTotals:
@@ -153,9 +153,7 @@ class UsageTotals:
         return session in self._sessions
 
     def remember(self, session: str, cost: Cost | None = None) -> None:
-        """A session from before the hub was started, and what it had cost then: no agent has spent that
-        since.
-        """
+        """Set the cost of a session from before the hub's start, which does not count again."""
         spending = self.of_session(session)
         costs = spending.costs if cost is None else {**spending.costs, cost.currency: cost.amount}
         self._keep(session, UsageSum(tokens=spending.tokens, costs=costs))

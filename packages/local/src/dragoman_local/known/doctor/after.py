@@ -1,4 +1,4 @@
-"""Checks of a running agent: what each of its actions or failures means."""
+"""Checks of a running agent: the meaning of its actions and failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dragoman_local.known.doctor.logins import LoginWay, advice_for, state_of
 from dragoman_local.known.hints import HEADERS, explain
 
 LAST_LINES = 12
-"""Of standard error, as evidence of a death."""
+"""The lines of standard error to show after a crash."""
 
 
 def not_a_command(agent: KnownAgent) -> DiagnosisStep:
@@ -57,7 +57,7 @@ def start_step(pid: int, watch: FrameWatch) -> DiagnosisStep:
 
 
 def dialect(setting: str, decisions: Sequence[DialectDecision]) -> DiagnosisStep | None:
-    """The step that names the agent's dialect; None if it speaks v1."""
+    """Return the step with the agent's dialect; None if it speaks v1."""
     dialect_name = decisions[0].dialect if decisions else setting
     if dialect_name in ("auto", "v1"):
         return None
@@ -74,7 +74,7 @@ def dialect(setting: str, decisions: Sequence[DialectDecision]) -> DiagnosisStep
 def no_handshake(
     error: DragomanError, watch: FrameWatch, *, took: float
 ) -> tuple[list[DiagnosisStep], DiagnosisOutcome]:
-    """The steps for a failed `initialize`, by the kind of its failure."""
+    """Return the steps for a failed `initialize`, by the kind of its failure."""
     if isinstance(error, PeerDied):
         death = _death_step(error, "start", f"after {took:.2f} s", watch, took=took)
         return [death], DiagnosisOutcome.AGENT_DIED

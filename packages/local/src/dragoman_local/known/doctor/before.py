@@ -146,7 +146,7 @@ def _with_version(what: str, version: str | None) -> str:
 # Asks a program for its version: runs it once with a deadline, and ends all its processes.
 
 ASKABLE = ("node", "python", "bun", "deno")
-"""Programs whose name starts like this answer `--version` with one line, and at once."""
+"""Programs with these names answer `--version` with one line, at once."""
 
 SECONDS = 3.0
 
@@ -158,7 +158,7 @@ def is_askable(program: str) -> bool:
 
 
 async def version_of(program: str, *, env: Mapping[str, str]) -> str | None:
-    """The first line of `program --version`; None if it prints none in time."""
+    """Return the first line of `program --version`; None if there is none in time."""
     line = _FirstLine()
     try:
         child = spawn([program, "--version"], env=env, grace=AT_ONCE)
@@ -200,7 +200,7 @@ USUAL = (
     *(".local/bin", ".npm-global/bin", ".volta/bin", ".bun/bin", ".deno/bin", ".cargo/bin", "bin", "go/bin"),
     *(".opencode/bin", ".claude/local", ".nvm/versions/node/*/bin", ".local/share/mise/shims", ".asdf/shims"),
 )
-"""Where installers put programs below the home folder, on PATH or not."""
+"""Usual folders of installers below the home folder, on PATH or not."""
 
 EVERYWHERE = ("/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin")
 
@@ -211,14 +211,14 @@ MAGIC = {
 }
 
 FETCHERS = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx"})
-"""Programs that may download what they are to run, which takes time and a network."""
+"""Programs that may download their own program, which takes time and a network."""
 
 PARENTS = 5
-"""Folders to go up from a script in search of the package that it belongs to."""
+"""The folders to go up from a script to find its package."""
 
 
 def locate(word: str, *, cwd: str, path: str) -> str | None:
-    """The file that a command's first word names, executable or not."""
+    """Return the file of a command's first word, executable or not."""
     if os.path.dirname(word):
         place = os.path.normpath(os.path.join(cwd, word))
         return place if os.path.lexists(place) else None
@@ -226,7 +226,7 @@ def locate(word: str, *, cwd: str, path: str) -> str | None:
 
 
 def elsewhere(word: str, *, home: str, path: str) -> list[str]:
-    """Places outside PATH that have the program; also on PATH, if the file is not executable."""
+    """Return places outside PATH with the program; also on PATH, if the file is not executable."""
     if os.path.dirname(word):
         return []
     folders = [*path.split(os.pathsep), *EVERYWHERE]
@@ -249,7 +249,7 @@ class ProgramKind:
 
 
 def nature_of(place: str) -> ProgramKind:
-    """Look at the file's kind, permissions and first bytes."""
+    """Return the file's kind, from its permissions and first bytes."""
     if not os.path.exists(place):
         target = os.path.realpath(place)
         return ProgramKind(
@@ -307,7 +307,7 @@ def _interpreter(words: list[str]) -> str | None:
 
 
 def required_node(place: str) -> str | None:
-    """The version of node that a script's package requires."""
+    """Return the version of node that a script's package requires."""
     for manifest in _manifests(place):
         try:
             document = json.loads(manifest.read_bytes())
@@ -320,7 +320,9 @@ def required_node(place: str) -> str | None:
 
 
 def is_too_old(version: str, requirement: str) -> bool:
-    """Whether `v18.2.0` is below `>=20`. Ranges that say more than a least version are not judged."""
+    """Whether a version such as `v18.2.0` is below `>=20`. Ranges with more than a minimum
+    are not checked.
+    """
     least = re.fullmatch(r"\s*>=\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?\s*", requirement)
     have = re.match(r"v?(\d+)\.(\d+)\.(\d+)", version)
     if least is None or have is None:

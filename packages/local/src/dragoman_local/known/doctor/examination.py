@@ -42,7 +42,7 @@ SHELL_SECONDS = 5.0
 GRACE = Grace(after_eof=3.0, after_terminate=2.0)
 
 STDERR = 8_000
-"""Characters of its standard error that are kept as evidence."""
+"""The most characters of standard error to keep."""
 
 
 async def diagnose(
@@ -53,9 +53,7 @@ async def diagnose(
     on_step: Callable[[DiagnosisStep], None] | None = None,
     grace: Grace = GRACE,
 ) -> Diagnosis:
-    """Examine one agent. `seconds` limits each answer, `grace` its end; `on_step` is called after each
-    step.
-    """
+    """Check one agent. `seconds` limits each answer, `grace` its end; `on_step` is called after each step."""
     examination = _Examination(agent, seconds=seconds, cwd=cwd or os.getcwd(), on_step=on_step, grace=grace)
     return await examination.run()
 

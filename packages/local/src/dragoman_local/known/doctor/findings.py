@@ -9,11 +9,11 @@ from dragoman_local.known.agent import KnownAgent
 
 
 class CheckResult(StrEnum):
-    """How a step went."""
+    """The result of a step."""
 
     OK = "ok"
     WARNING = "warning"
-    """It works, but somebody should know."""
+    """It works, with a warning."""
 
     FAILED = "failed"
 
@@ -37,7 +37,7 @@ class DiagnosisStep:
     name: str
     verdict: CheckResult
     summary: str
-    """What was found."""
+    """The result in words."""
 
     meaning: str = ""
     advice: str = ""
@@ -52,7 +52,7 @@ class SeenFrame:
     """A frame of the conversation, shortened if it is long."""
 
     seconds: float
-    """Since the agent was started."""
+    """The seconds since the agent's start."""
 
     direction: str
     text: str
@@ -60,11 +60,11 @@ class SeenFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """Everything that was found."""
+    """All results."""
 
     agent: KnownAgent
     outcome: DiagnosisOutcome
     steps: tuple[DiagnosisStep, ...]
     frames: tuple[SeenFrame, ...] = ()
     stderr: str = ""
-    """The end of what the agent wrote there."""
+    """The end of the agent's standard error."""

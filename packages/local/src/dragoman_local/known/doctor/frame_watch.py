@@ -14,16 +14,16 @@ from dragoman.wire import MalformedFrame, Response, decode
 from dragoman_local.known.doctor.findings import SeenFrame
 
 FRAMES = 60
-"""Enough for a handshake and a session with all its announcements."""
+"""The most frames: enough for a handshake and a session with all its announcements."""
 
 LONGEST = 2_000
-"""Characters of a frame; a list of commands may have half a million."""
+"""The most characters of a frame; a list of commands may have half a million."""
 
 NOISE = 10
 
 
 class FrameWatch:
-    """A tap (see `transport.tapped_transport`)."""
+    """Records frames as a tap (see `transport.tapped_transport`)."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

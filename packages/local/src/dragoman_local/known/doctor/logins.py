@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MENTIONED = re.compile(r"\b[A-Z][A-Z0-9]*_(?:[A-Z0-9_]*_)?(?:KEY|TOKEN|SECRET)\b")
-"""Names of keys in a description: many agents tell them only there."""
+"""Names of keys in a description: many agents name them only there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +25,11 @@ class LoginWay:
     kind: str
     variables: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
-    """What a login in a terminal adds to the agent's command."""
+    """The arguments that a login in a terminal adds to the agent's command."""
 
 
 def read_logins(methods: object) -> list[LoginWay]:
-    """Read every login method with an id; others could not be chosen."""
+    """Read every login method with an id; others can't be chosen."""
     if not isinstance(methods, list):
         return []
     return [
@@ -64,7 +64,7 @@ def _variables(entry: Mapping[str, object]) -> tuple[str, ...]:
 def state_of(
     login: LoginWay, *, environment: Mapping[str, str], ours: Mapping[str, str], command: Sequence[str]
 ) -> str:
-    """One line about a login method: its kind, and what is missing for it."""
+    """Describe a login method in one line: its kind, and what is missing for it."""
     about = f"{login.id} ({login.title})"
     if login.variables:
         return f"{about}: {', '.join(_variable(name, environment, ours) for name in login.variables)}"
@@ -83,7 +83,7 @@ def advice_for(
     ours: Mapping[str, str],
     command: Sequence[str],
 ) -> str:
-    """Advice for the user, the easiest first."""
+    """Return advice for the user, the easiest first."""
     if not logins:
         return "the agent offers no way to log in; log in with its own command line first"
     withheld = [

@@ -34,7 +34,7 @@ MOST_UNPACKED = 4 * 1024**3
 MOST_FILES = 100_000
 CHUNK = 256 * 1024
 IDLE_SECONDS = 30.0
-"""A server that says nothing for so long is given up."""
+"""The seconds of silence after which a server is given up."""
 
 TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar")
 INSTALLERS = (".dmg", ".pkg", ".deb", ".rpm", ".msi", ".appimage")
@@ -65,7 +65,7 @@ class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def open_address(address: str, *, folder: Path | None) -> tuple[BinaryIO, int | None]:
-    """Open an https address, or a file if `folder` is the base of relative paths; and its size."""
+    """Open an https address, or a file if `folder` is the base of relative paths; return it with its size."""
     scheme = urlsplit(address).scheme
     if scheme == "https":
         request = urllib.request.Request(address, headers={"user-agent": f"dragoman/{VERSION}"})  # noqa: S310 (https, as the line above says)
@@ -88,7 +88,7 @@ def download(
     progress: Progress,
     most: int = MOST_DOWNLOADED,
 ) -> str:
-    """Bring an archive here. Returns its SHA-256. Raises `InstallFailed`."""
+    """Download an archive. Returns its SHA-256. Raises `InstallFailed`."""
     deadline, digest, count, shown = time.monotonic() + seconds, hashlib.sha256(), 0, 0
     try:
         source, length = open_address(address, folder=folder)
@@ -113,7 +113,9 @@ def download(
 
 
 def unpack(archive: Path, address: str, folder: Path, *, program: str) -> None:
-    """Unpack into an empty folder; what is not an archive is the program itself. Raises `InstallFailed`."""
+    """Unpack into an empty folder; a file that is not an archive is the program itself. Raises
+    `InstallFailed`.
+    """
     name = urlsplit(address).path.lower() or address.lower()
     if name.endswith(INSTALLERS):
         raise InstallFailed(f"{os.path.basename(name)} is an installer, not an archive")
@@ -135,7 +137,7 @@ def unpack(archive: Path, address: str, folder: Path, *, program: str) -> None:
 
 
 def inner_path(folder: Path, name: str) -> Path:
-    """A path of an archive as one in the folder. Raises `InstallFailed` if it leads out."""
+    """Return an archive's path below the folder. Raises `InstallFailed` if it leads out."""
     if "\0" in name or not is_inner_path(name):
         raise InstallFailed(f"the archive has a path that leads out of its folder: {name[:200]!r}")
     return folder.joinpath(*PurePosixPath(name.replace("\\", "/")).parts)

@@ -64,7 +64,7 @@ SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallPlan:
-    """All that an installation would do."""
+    """All steps of an installation."""
 
     name: str
     version: str
@@ -72,43 +72,43 @@ class InstallPlan:
     entry: RegistryEntry
     source: PackageSource | ArchiveSource
     spec: str
-    """The package or the address that is brought here."""
+    """The package or the address to download."""
     folder: Path | None
-    """Where local files of the list count from."""
+    """The base of local files in the list."""
     is_pinned: bool
     is_listed: bool = True
-    """Whether the list has this version: hash, licence and date of its trial are those of no other."""
+    """Whether the list has this version: its hash, licence and test date do not apply to any other."""
     allow_scripts: bool = False
     allow_unverified: bool = False
     python: str = sys.executable
-    """What a Python package is to run with."""
+    """The Python for a Python package."""
 
     @property
     def identity(self) -> str:
-        """Stands for all that would happen: a plan of the same identity does the same."""
+        """A digest of all steps: a plan with the same identity does the same."""
         values = (self.name, self.version, self.kind, self.source, self.spec, self.steps, str(self.folder))
         return hashlib.sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:32]
 
     @property
     def license(self) -> str:
-        """Its licence as far as the list says it of this version."""
+        """Its licence, if the list has it for this version."""
         return self.entry.license if self.is_listed else ""
 
     @property
     def tested(self) -> date | None:
-        """The day on which this version was tried with Dragoman."""
+        """The day of this version's test with Dragoman."""
         return self.entry.tested if self.is_listed else None
 
     @property
     def listed_hash(self) -> str | None:
-        """The hash that the list has of this very version."""
+        """The list's hash of this version."""
         if isinstance(self.source, ArchiveSource) or self.kind == "uvx":
             return f"SHA-256 {self.source.sha256}" if self.source.sha256 else None
         return self.source.integrity
 
     @property
     def checked_by(self) -> HashSource:
-        """Whose hash this will be checked by; nothing is installed if it does not match."""
+        """The source of the hash to check; nothing is installed if it does not match."""
         if self.listed_hash is not None:
             return "list"
         is_file = isinstance(self.source, ArchiveSource) or os.path.isabs(self.spec)
@@ -142,7 +142,7 @@ class InstallPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallResult:
-    """The installation in use, and the one before."""
+    """The new installation, and the previous one."""
 
     record: InstallRecord
     before: InstallRecord | None
@@ -150,7 +150,7 @@ class InstallResult:
 
     @property
     def changes(self) -> list[str]:
-        """The differences from before, one line for each."""
+        """The differences between the two, one line for each."""
         return [] if self.before is None else describe_changes(self.before, self.record)
 
 
@@ -163,7 +163,7 @@ def make_plan(
     allow_unverified: bool = False,
     python: str | None = None,
 ) -> InstallPlan:
-    """Plan an installation of `NAME` or `NAME@VERSION`. Raises `LocalMistake` if it cannot be done."""
+    """Plan an installation of `NAME` or `NAME@VERSION`. Raises `LocalMistake` if it is impossible."""
     name, _, version = query.partition("@")
     entry = registry.find(name)
     if version and not VERSION.fullmatch(version):
@@ -206,7 +206,7 @@ def make_plan(
 
 
 def install(plan: InstallPlan, *, progress: Progress, seconds: float = SECONDS) -> InstallResult:
-    """Carry out the plan. Raises `InstallFailed`, and then nothing has changed."""
+    """Carry out the plan. Raises `InstallFailed` if it fails; then nothing has changed."""
     try:
         with locked_store(), new_installation(plan.name, plan.version) as folder:
             before = find_installed(plan.name)
@@ -222,7 +222,7 @@ def install(plan: InstallPlan, *, progress: Progress, seconds: float = SECONDS) 
 
 
 def roll_back(name: str) -> InstallResult:
-    """Use the installation before the present one again. Raises `LocalMistake` if there is none."""
+    """Return to the previous installation. Raises `LocalMistake` if there is none."""
     with locked_store():
         agent = require_installed(name)
         if agent.previous is None or agent.state.previous is None:
@@ -248,7 +248,7 @@ def uninstall(name: str) -> InstalledAgent:
 
 
 def describe_changes(before: InstallRecord, after: InstallRecord) -> list[str]:
-    """The differences between two installations of an agent."""
+    """Return the differences between two installations of an agent."""
     lines = []
     if before.version != after.version:
         lines.append(f"version {before.version} → {after.version}")

@@ -43,27 +43,27 @@ from dragoman_local.known.installation.registry import (
 from dragoman_local.known.installation.store import DistributionKind, PackageHash
 
 SETTINGS = ("npm_config_*", "NPM_CONFIG_*", "PIP_*", "NODE_OPTIONS", "UV_*")
-"""Where packages come from is the person's own setting."""
+"""Settings that must come from the user: the origin of packages."""
 
 KEPT, KEPT_LINES, KEPT_WIDTH = 64_000, 12, 300
-"""Bytes that are read of a failure, and what is shown of them: the end says why, in short lines."""
+"""The bytes to read of a failure's output, and the lines and their width to show, from its end."""
 
 LOG = "install.log"
-"""What npm or pip printed last; a file, because nobody bounds what a script prints."""
+"""The file for the last output of npm or pip, which has no size limit."""
 
 NPM_NAME = re.compile(r"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*")
 PYTHON_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9,._-]+\])?")
 
 NPM_IMPATIENT = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=20000")
 LOOK_SECONDS = 60.0
-"""For a small question to a registry, with npm's start on a busy machine."""
+"""The seconds for a small request to a registry, with npm's start on a busy machine."""
 
 UNREACHABLE = re.compile(
     r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED|"
     r"ERR_SOCKET_TIMEOUT|FETCH_ERROR|NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|"
     r"ProxyError|ProtocolError)\b|network timeout|connection broken"
 )
-"""What npm and pip print when nobody answers at their registry."""
+"""The messages of npm and pip when their registry does not answer."""
 
 PIP = ("--disable-pip-version-check", "--no-input")
 LOCAL = (".tgz", ".tar.gz", ".whl")
@@ -85,13 +85,13 @@ class PackageRequest:
 
     source: PackageSource
     spec: str
-    """What npm or pip is asked for: a name with a version, or a local file."""
+    """The argument for npm or pip: a name with a version, or a local file."""
     folder: Path
     seconds: float
     allow_scripts: bool
     progress: Progress
     python: str = sys.executable
-    """The Python that a Python package is to run with."""
+    """The Python for a Python package."""
 
 
 def package_spec(
@@ -102,7 +102,7 @@ def package_spec(
     version: str | None,
     folder: Path | None,
 ) -> str:
-    """The package as npm or pip is asked for it, with the version that a person named, else the entry's.
+    """Return the package as npm or pip expects it, with the user's version, otherwise the entry's.
 
     Raises `LocalMistake` for what is neither a name nor, where `folder` allows it, a file.
     """
@@ -122,19 +122,19 @@ def package_spec(
 def listed_version(
     source: PackageSource | ArchiveSource, kind: DistributionKind, *, entry: RegistryEntry
 ) -> str:
-    """The version that the hashes of this source are of."""
+    """Return the version of this source's hashes."""
     if isinstance(source, ArchiveSource) or source.package.endswith(LOCAL):
         return entry.version
     return split_version(source.package, kind)[1] or entry.version
 
 
 def npm_command(spec: str) -> list[str]:
-    """The npm command, as the user sees it."""
+    """Return the npm command, as the user sees it."""
     return ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", spec]
 
 
 def pip_command(spec: str, *, allow_scripts: bool) -> list[str]:
-    """How pip is called to say what it would take; it is installed by hash after that."""
+    """Return the pip command that lists the needed packages; they are then installed by hash."""
     wheels = [] if allow_scripts else ["--only-binary", ":all:"]
     return ["pip", "install", *wheels, spec]
 
@@ -172,7 +172,7 @@ def install_npm(request: PackageRequest) -> PackageInstall:
 
 
 def install_python(request: PackageRequest) -> PackageInstall:
-    """Install a package of Python into an environment of its own. Raises `InstallFailed`."""
+    """Install a package of Python into its own environment. Raises `InstallFailed`."""
     folder, deadline = request.folder, time.monotonic() + request.seconds
     has_pip = find_spec("pip") is not None
     request.progress("a Python environment is made")
@@ -262,8 +262,8 @@ class _TimeUp(InstallFailed):
 
 
 def run_program(words: Sequence[str], folder: Path, deadline: float, *, output: Path | None = None) -> None:
-    """Run a program to its end in the folder. Our log has what it prints, except for its standard output if
-    `output` names another file for that. Raises `InstallFailed` with its last words.
+    """Run a program to its end in the folder. Its output goes to our log, except for its standard output if
+    `output` names another file. Raises `InstallFailed` with its last lines.
     """
     label = os.path.basename(words[0])
     processes: list[subprocess.Popen[bytes]] = []

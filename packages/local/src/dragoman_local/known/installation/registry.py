@@ -31,12 +31,14 @@ from dragoman_local.known.wellknown import WELL_KNOWN, WellKnown
 
 SHIPPED = Path(__file__).with_name("registry.json")
 MOST_BYTES = 8 * 1024 * 1024
-"""The public list has less than a hundredth of that."""
+"""The most bytes of a list: the public one has less than a hundredth of that."""
 MOST_ENTRIES = 2_000
 
 ID = re.compile(r"[a-z][a-z0-9-]{0,63}")
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}")
-"""It becomes the name of a folder and a word of a command: no path, no option, no range."""
+"""The form of a version, which becomes the name of a folder and a word of a command: not a path, an option or
+a range.
+"""
 
 
 class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,11 +49,11 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     integrity: str | None = None
-    """Of an npm package: `sha512-…`, as in a lock file."""
+    """The hash of an npm package: `sha512-…`, as in a lock file."""
     sha256: str | None = None
-    """Of a Python package's file."""
+    """The hash of a Python package's file."""
     needs_scripts: bool = False
-    """Whether the agent does not work unless the install scripts of its packages run."""
+    """Whether the agent needs the install scripts of its packages."""
 
 
 class ArchiveSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,20 +86,20 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True):
     website: str = ""
     repository: str = ""
     tested: date | None = None
-    """The day on which Dragoman's own trials ran this version; of the shipped list alone."""
+    """The day of this version's test with Dragoman; only in the shipped list."""
 
     @property
     def homepage(self) -> str:
-        """Where people read about it; empty if the list says none that is https."""
+        """Its https homepage; empty if the list has none."""
         return next((page for page in (self.website, self.repository) if page.startswith("https://")), "")
 
     @property
     def agent_name(self) -> str:
-        """The agent's name in Dragoman: the well-known one, else its id."""
+        """The agent's name in Dragoman: the well-known one, otherwise its id."""
         return next((known.name for known in WELL_KNOWN if self.id in _ids(known)), self.id)
 
     def kinds(self, target: str | None = None) -> list[DistributionKind]:
-        """The ways that this machine could take, the most exactly pinned first."""
+        """The possible ways on this machine, the most exactly pinned first."""
         options = self.distribution
         kinds: list[DistributionKind] = []
         if options.binary and (target or this_platform()) in options.binary:
@@ -110,28 +112,28 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RegistryFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A list as we keep it."""
+    """A list in our own format."""
 
     made: date
-    """The day on which it was made, or fetched."""
+    """The day on which it was created or downloaded."""
     agents: list[RegistryEntry]
     origin: str = ""
-    """Where a list that a person fetched comes from; empty for the one that is shipped."""
+    """The origin of a list that the user downloaded; empty for the shipped one."""
     schema: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRegistry:
-    """The entries that count, by id, and the day that the newest list was made."""
+    """The valid entries by id, and the day of the newest list."""
 
     entries: Mapping[str, RegistryEntry]
     made: date
     origin: str
     folder: Path | None = None
-    """Where relative paths of packages and archives count from; None if local files are not allowed."""
+    """The base of relative paths of packages and archives; None if local files are not allowed."""
 
     def find(self, name: str) -> RegistryEntry:
-        """The entry of this name: an id of the list, or a name that we know the agent by."""
+        """Return the entry with this name: an id of the list, or our name of the agent."""
         word = name.casefold()
         entry = self.entries.get(word)
         for known in WELL_KNOWN:
@@ -148,7 +150,7 @@ class AgentRegistry:
 
 
 def read_registry() -> AgentRegistry:
-    """The shipped list, with the entries of the refreshed one in front of it."""
+    """Return the shipped list, with the entries of the downloaded one in front."""
     shipped = read_registry_file(SHIPPED)
     entries = {entry.id: entry for entry in shipped.agents}
     if not (place := refreshed_path()).exists():
@@ -159,7 +161,7 @@ def read_registry() -> AgentRegistry:
 
 
 def refreshed_path() -> Path:
-    """The path of the list that a user has fetched."""
+    """Return the path of the downloaded list."""
     return user_folder("data") / "registry.json"
 
 
@@ -174,7 +176,7 @@ def read_registry_file(path: Path) -> RegistryFile:
 
 
 def read_bounded(path: Path) -> bytes:
-    """The bytes of a list. Raises `LocalMistake` if there are too many, or none."""
+    """Return the bytes of a list. Raises `LocalMistake` if there are too many, or none."""
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -186,7 +188,7 @@ def read_bounded(path: Path) -> bytes:
 
 
 def parse_registry(data: bytes, *, origin: str, today: date) -> tuple[RegistryFile, list[str]]:
-    """A `registry.json` or one `agent.json` of the public form, and notes on what was left out."""
+    """Parse a public `registry.json` or one `agent.json`; return it with notes on skipped entries."""
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
@@ -236,13 +238,13 @@ def check_entry(entry: RegistryEntry) -> None:
 
 
 def is_inner_path(text: str) -> bool:
-    """Whether a path with either kind of slash stays in the folder that it counts from."""
+    """Whether a path with either kind of slash stays in its base folder."""
     path = PurePosixPath(text.replace("\\", "/"))
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and ":" not in text
 
 
 def this_platform() -> str:
-    """This machine's name in the registry, such as `linux-x86_64`."""
+    """Return this machine's name in the registry, such as `linux-x86_64`."""
     system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
     machine = platform.machine().lower()
     return f"{system}-{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }"
@@ -270,7 +272,7 @@ def _version_key(version: str) -> tuple[tuple[int, ...], int, tuple[tuple[bool, 
 
 
 def split_version(package: str, kind: DistributionKind) -> tuple[str, str | None]:
-    """`@scope/name@1.2` is `@scope/name` and `1.2`; Python writes `name==1.2` or `name@1.2`."""
+    """Split `@scope/name@1.2` into `@scope/name` and `1.2`; Python writes `name==1.2` or `name@1.2`."""
     name, mark, version = package.partition("==") if kind == "uvx" else ("", "", "")
     if not mark:
         at = package.rfind("@")

@@ -31,11 +31,13 @@ STATE, RECORD, LOCK = "state.json", "install.json", ".lock"
 T = TypeVar("T")
 
 DistributionKind: TypeAlias = Literal["npx", "uvx", "binary"]
-"""How an agent comes: a package of npm, one of Python, or an archive. The words are the registry's."""
+"""The kind of an agent's distribution: a package of npm, one of Python, or an archive. The words are the
+registry's.
+"""
 
 
 HashSource: TypeAlias = Literal["list", "registry", "nothing"]
-"""Who says which hash is right: the list of agents; the registry that the package comes from; or nobody."""
+"""The source of a hash: the list of agents, the package's registry, or none."""
 
 
 class PackageHash(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,23 +62,23 @@ class InstallRecord(msgspec.Struct, frozen=True, kw_only=True):
     license: str = ""
     packages: tuple[PackageHash, ...] = ()
     is_pinned: bool = False
-    """A person named this version: an update of everything leaves it."""
+    """Whether the user chose this version: an update of all agents does not change it."""
     checked_by: HashSource = "nothing"
-    """Whose hash the agent's own package or archive was checked by."""
+    """The source of the hash for the agent's own package or archive."""
     scripts: tuple[str, ...] = ()
     """Packages whose install scripts were not run."""
     schema: int = 1
 
 
 class InstallState(msgspec.Struct, frozen=True, kw_only=True):
-    """Which installation of an agent is used, as names of folders."""
+    """The used installation of an agent, and the others, as names of folders."""
 
     current: str
     previous: str | None = None
 
 
 class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that we installed."""
+    """An installed agent."""
 
     folder: Path
     state: InstallState
@@ -84,7 +86,7 @@ class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
     previous: InstallRecord | None = None
 
     def as_known(self) -> KnownAgent:
-        """The agent as it is started. It gets the variables that its maker documents, as one on PATH does."""
+        """Return the agent for starting. It gets the variables that its maker documents, like one on PATH."""
         record = self.record
         allow = next((entry.allow for entry in WELL_KNOWN if entry.name == record.name), ())
         return KnownAgent(
@@ -98,12 +100,12 @@ class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def store_folder() -> Path:
-    """The folder of installed agents."""
+    """Return the folder of installed agents."""
     return user_folder("data") / "agents"
 
 
 def installed_agents() -> list[InstalledAgent]:
-    """All installed agents, by name. Unreadable ones are left out."""
+    """Return all installed agents, by name. Unreadable ones are left out."""
     try:
         names = sorted(entry.name for entry in os.scandir(store_folder()) if entry.is_dir())
     except OSError:
@@ -113,7 +115,7 @@ def installed_agents() -> list[InstalledAgent]:
 
 
 def find_installed(name: str) -> InstalledAgent | None:
-    """The agent of this name, if we installed it."""
+    """Return the installed agent with this name, if any."""
     if not name or name.startswith(".") or os.path.basename(name) != name:
         return None
     folder = store_folder() / name
@@ -126,7 +128,7 @@ def find_installed(name: str) -> InstalledAgent | None:
 
 
 def require_installed(name: str) -> InstalledAgent:
-    """The same; raises `LocalMistake` if there is none."""
+    """Do the same; raise `LocalMistake` if there is none."""
     agent = find_installed(name)
     if agent is None:
         names = ", ".join(agent.record.name for agent in installed_agents()) or "none"
@@ -136,7 +138,7 @@ def require_installed(name: str) -> InstalledAgent:
 
 @contextmanager
 def new_installation(name: str, version: str) -> Iterator[Path]:
-    """An empty folder for an installation. It is removed again unless a state names it at the end."""
+    """Create an empty folder for an installation. It is removed again unless a state names it at the end."""
     home = store_folder() / name
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     _remove_strays(home)
@@ -187,13 +189,13 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def remove_agent_files(agent: InstalledAgent) -> None:
-    """Remove all installations of an agent. It is gone at once, whatever happens to its files."""
+    """Remove all installations of an agent. It is gone at once, even if some files can't be removed."""
     (agent.folder / STATE).unlink()
     remove_tree(agent.folder)
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder and all in it; what the system keeps is left, and tried again by the next one."""
+    """Remove a folder with its contents; files that the system keeps are left for the next call."""
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -24,75 +24,75 @@ READS: Final = frozenset({"read", "search", "think"})
 WRITES: Final = frozenset({"edit", "delete", "move"})
 
 MOST_FOLDERS: Final = 32
-"""A command that goes to more folders may be anywhere."""
+"""The most folders of a command; one with more may be anywhere."""
 
 TOO_LARGE: Final = "its input is too large to be read"
-"""The doubt about an act whose unknown texts are not all here."""
+"""The doubt about an action with too many unknown texts."""
 
 _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 
 
 class Act(Struct, frozen=True, kw_only=True):
-    """One action that an agent wants to take."""
+    """One action of an agent."""
 
     method: Method
     agent: str = ""
-    """The name by which its user calls it; what an agent calls itself proves nothing."""
+    """The user's name for it; an agent's own name proves nothing."""
     session_id: str = ""
     requester: str = ""
-    """Which subagent asks, and for whom; nothing if it is the agent of the session itself."""
+    """The subagent that asks, with its parents; empty for the agent of the session itself."""
     kind: str = "other"
-    """The kind that the agent says."""
+    """The kind that the agent claims."""
     tool: str = ""
     title: str = ""
     paths: tuple[str, ...] = ()
-    """Absolute; where text could not tell, `..` stays in."""
+    """Absolute paths; `..` stays where text alone can't resolve it."""
     script: CommandScript | None = None
     """The command, if there is one."""
     writes: bool = False
-    """Whether it shows a change of files."""
+    """Whether it contains a change of files."""
     fetches: bool = False
-    """Whether its input names an address of the network."""
+    """Whether its input contains a network address."""
     changes: tuple[FileChange, ...] = ()
-    """What it shows of that; of a lent write, what it does."""
+    """The changes that it shows; for a write through the client, its effect."""
     unknown_texts: tuple[str, ...] = ()
-    """Texts of its input that may be places or commands."""
+    """Texts of its input that may be paths or commands."""
     possible_places: tuple[str, ...] = ()
-    """Paths that could be read in its texts, or to which links in its command lead."""
+    """Paths that its texts may mean, or to which links in its command lead."""
     doubts: tuple[str, ...] = ()
-    """What leaves open what it would do: two things that do not agree, or more than can be read."""
+    """The reasons why its effect is uncertain: a contradiction, or too much to read."""
     roots: tuple[str, ...] = ()
     cwd: str = ""
-    """Where a command would start; nothing if nobody says."""
+    """The start folder of a command; empty if unknown."""
     variables: tuple[str, ...] = ()
-    """What the agent sets in a command's environment: `NAME=value`, or `NAME` if that is all we know."""
+    """Variables that the agent sets for a command: `NAME=value`, or `NAME` if the value is unknown."""
     home: str = ""
     real_paths: tuple[str, ...] = ()
-    """Where the paths really lead; empty until the act is resolved."""
+    """The real paths; empty until the act is resolved."""
     real_start: str = ""
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Its real kinds, with the kind that the agent claims if that is no milder."""
+        """Its real kinds, and the claimed kind if that is not milder."""
         deeds = (("execute", self.script is not None), ("edit", self.writes), ("fetch", self.fetches))
         real = {kind for kind, is_so in deeds if is_so}
         return frozenset(real if real and self.kind in (*READS, "other") else {*real, self.kind})
 
     @property
     def written_paths(self) -> tuple[str, ...]:
-        """The files that it changes, if it changes any."""
+        """The files that it changes, if any."""
         return self.paths if self.kinds & WRITES or self.method == "fs/write" else ()
 
     @property
     def is_read(self) -> bool:
-        """Whether it changes nothing, and stays where the session lives. A read that names no place, or has
-        an input that we do not understand, may be anything.
+        """Whether it changes nothing, and stays in the session's folders. A read without a path, or with an
+        unknown input, may be anything.
         """
         return self.kinds <= READS and self.is_clear and self.is_inside
 
     @property
     def is_clear(self) -> bool:
-        """Whether we understand all of its input, and a read says what it reads."""
+        """Whether all of its input is understood, and a read names its path."""
         return not self.unknown_texts and not self.doubts and (bool(self.paths) or self.kind != "read")
 
     @property
@@ -100,11 +100,11 @@ class Act(Struct, frozen=True, kw_only=True):
         return all(is_plain(path) and self.is_in_roots(path) for path in self.paths)
 
     def objection(self) -> str | None:
-        """Why its command must not be permitted by a rule, however well it reads."""
+        """The reason why no rule may permit its command, even if it looks harmless."""
         return next(self.objections(), None)
 
     def objections(self) -> Iterator[str]:
-        """All that a person should know before they permit its command."""
+        """Everything that a person should know before permitting its command."""
         if self.script is None:
             return
         yield from self.doubts
@@ -128,7 +128,7 @@ class Act(Struct, frozen=True, kw_only=True):
         return [each for each in self.variables if not is_harmless(each.partition("=")[0])]
 
     def folders(self) -> Sequence[str]:
-        """Where its commands may run: where they start, and wherever they go."""
+        """The folders in which its commands may run: their start, and wherever they go."""
         folders = [self.start]
         for target in self._targets():
             if len(folders) > MOST_FOLDERS:
@@ -154,5 +154,5 @@ class ActContext(Struct, frozen=True, kw_only=True):
 
     agent: str = ""
     roots: tuple[str, ...] = ()
-    """The session's folders; the first is the one that relative paths count from."""
+    """The session's folders; relative paths start at the first."""
     home: str = ""

@@ -1,4 +1,4 @@
-"""Makes an `Act` from an agent's messages: a tool call and its updates, or a use of files or terminals.
+"""Builds an `Act` from an agent's messages: a tool call and its updates, or a use of files or terminals.
 
 Pure. Every text in a tool's input is either understood or kept in `unknown_texts`: a name that we do not know
 may hold a place or a command. Where an agent says two things of one call, both count.
@@ -54,8 +54,8 @@ def act_of_call(
     session_id: str = "",
     known_call: v1.ToolCallUpdate | None = None,
 ) -> Act:
-    """The question that a permission request asks. `known_call` is what the agent reported about the same
-    call before: the request may leave that out or repeat it, but it takes no command, path or change back.
+    """Return the question of a permission request. `known_call` is the agent's earlier report of the same
+    call: the request may omit or repeat it, but can't remove a command, path or change from it.
     """
     calls = [each for each in (call, known_call) if each is not None]
     inputs = [_input_of(each) for each in calls]
@@ -177,7 +177,7 @@ def _input_of(call: v1.ToolCallUpdate) -> object:
 def act_of_request(
     method: str, params: Mapping[str, object], setting: ActContext, *, session_id: str = ""
 ) -> Act | None:
-    """The act of a request for files or terminals; None if the request has no effect of its own."""
+    """Return the act of a request for files or terminals; None if the request has no effect of its own."""
     path = params.get("path")
     if method in ("fs/read_text_file", "fs/write_text_file") and isinstance(path, str):
         kind: Literal["read", "write"] = "read" if method == "fs/read_text_file" else "write"
@@ -192,7 +192,9 @@ def act_of_request(
 
 
 def act_of_server(server: Mapping[str, object], setting: ActContext) -> Act:
-    """The act of using an MCP server that a client names: a program that the agent starts, or an address."""
+    """Return the act of using an MCP server that a client names: a program that the agent starts, or an
+    address.
+    """
     command = server.get("command")
     script = None if command is None else _read(command, server.get("args"), "")
     name, url = server.get("name"), server.get("url")
@@ -217,8 +219,8 @@ def act_of_file(
     session_id: str = "",
     text: str | None = None,
 ) -> Act:
-    """The act of an access to a file. The path is the real one; a search has a pattern in its place. `text`
-    is what would be written.
+    """Return the act of a file access. The path is the real one; a search has a pattern instead. `text` is
+    the text to write.
     """
     writes = kind == "write"
     return Act(
@@ -244,7 +246,7 @@ def act_of_command(
     session_id: str = "",
     line: str | None = None,
 ) -> Act:
-    """The act of a command in a terminal; `line` if a shell takes it apart."""
+    """Return the act of a command in a terminal; `line` if a shell parses it."""
     return _about_script(
         (read_arguments(words) if line is None else read_line(line)), setting, cwd, variables, session_id
     )
@@ -268,7 +270,7 @@ def _about_script(
 
 
 def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
-    """All messages of an agent about a call: earlier values still apply if a request leaves them out."""
+    """Fold all messages of an agent about a call: earlier values still apply if a request omits them."""
     if known_call is None:
         return call
     calls = (call, known_call)

@@ -43,17 +43,17 @@ DEEDS: Final[Mapping[str, str]] = {
     "execute": "run a command",
     "fetch": "fetch something from the network",
 }
-"""What is asked for, by the protocol's kinds of tool calls."""
+"""The requested actions, by the protocol's kinds of tool calls."""
 
 
 MOST_WORK: Final = 4_000_000
-"""Lines times lines that are compared; above that old and new are shown one after the other."""
+"""The most pairs of lines to compare; above it, old and new text follow each other."""
 
 _OUTSIDE: Final = "  (outside the folders of the session)"
 
 
 class ShownPlace(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A file or folder that the act names, or where a name of it really leads."""
+    """A file or folder in the act, or the real target of one."""
 
     path: str
     is_outside: bool = False
@@ -61,55 +61,55 @@ class ShownPlace(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="
 
 
 class ShownInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A member of a tool's input that nothing else shows, or something that cannot be shown as text."""
+    """A part of a tool's input that is not shown elsewhere, or that can't be shown as text."""
 
     name: str = ""
     text: str
 
 
 class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """An act as it is shown."""
+    """An act as shown to people."""
 
     agent: str = ""
     requester: str = ""
     kinds: tuple[str, ...] = ()
-    """What it really is, in the protocol's words."""
+    """Its real kinds, in the protocol's words."""
     deed: str
     """The same in a few words: the agent wants to …"""
     tool: str = ""
     title: str = ""
-    """What the agent calls it."""
+    """The agent's title."""
     command: str | None = None
-    """To its last character; empty if the agent does not say what it would run."""
+    """The whole command; empty if the agent does not report it."""
     folder: str = ""
-    """Where the command starts."""
+    """The start folder of the command."""
     is_folder_outside: bool = False
     variables: tuple[str, ...] = ()
     places: tuple[ShownPlace, ...] = ()
     changes: tuple[FileChange, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What the agent says beside it."""
+    """The agent's remarks."""
     input: tuple[ShownInput, ...] = ()
     unknown_texts: tuple[str, ...] = ()
-    """Texts that nobody understood and that `input` does not name: they may be places or commands."""
+    """Unknown texts that `input` does not name: they may be paths or commands."""
     doubts: tuple[str, ...] = ()
-    """Why a rule must not allow it."""
+    """The reasons why no rule may allow it."""
     why: str = ""
-    """Why it is asked."""
+    """The reason for the question."""
     always: str = ""
-    """What "always" would cover, as a sentence; nothing if it is not among the options."""
+    """The effect of "always", as a sentence; empty if it is not among the options."""
 
     @property
     def text(self) -> str:
-        """All of it for a terminal: never cut, and sanitized. What cannot be seen, or would move a cursor or
-        turn writing around, is shown as an escape.
+        """The whole view for a terminal: never cut, and sanitized. Invisible characters, and those that move
+        a cursor or reverse the writing, are shown as escapes.
         """
         return "\n".join(_lines(self))
 
 
 def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", always: str = "") -> ActView:
-    """The view of an act. `call` is the whole tool call: it adds the agent's remarks and the rest of the
-    input.
+    """Return the view of an act. `call` is the whole tool call: it adds the agent's remarks and the rest of
+    the input.
     """
     changes, disagreements = _changes(act)
     reasons = [*act.objections(), *(why for part in parts_of(act) for why in (part.nested, part.unknown))]
@@ -207,13 +207,15 @@ def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+    return (
+        value
+        if isinstance(value, str)
+        else msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+    )
 
 
 def lent_call(act: Act, *, call_id: str, place: str) -> dict[str, Any]:
-    """The tool call in a question about a file or terminal, for clients that show only the call."""
+    """Return the tool call in a question about a file or terminal, for clients that show only the call."""
     if act.script is not None:
         title, variables = f"Run `{act.script.text}` {place}", (each.partition("=") for each in act.variables)
         said = {
@@ -285,7 +287,10 @@ def _change(change: FileChange) -> Iterator[str]:
     elif change.old is None:
         yield from (f"New text of {path}:", *_indent_lines(change.new))
     else:
-        yield f"Change of {path}{', everywhere' if change.everywhere else ''}:"
+        yield (
+            f"Change of {path}{', everywhere' if change.everywhere else ''}:"
+            f"{' its text stays the same' if change.old == change.new else ''}"
+        )
         yield from (f"  {line}" for line in diff_lines(change.old, change.new))
 
 
@@ -295,7 +300,7 @@ def _named(name: str, text: str) -> Iterator[str]:
 
 
 def diff_lines(old: str | None, new: str) -> Iterator[str]:
-    """A change as a unified diff, every changed line in it; of a new file, all of its lines."""
+    """Return a change as a unified diff with every changed line; of a new file, all of its lines."""
     for line in changed_lines(old, new, most_work=MOST_WORK):
         yield sanitize(line, exact=True)
     if (old or "").endswith("\n") != new.endswith("\n") and old is not None:

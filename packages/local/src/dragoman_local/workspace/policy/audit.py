@@ -1,4 +1,4 @@
-"""The audit log: what an agent wanted to do, the decision, who made it and why.
+"""The audit log: the agent's action, the decision, its author and its reason.
 
 JSON lines, only ever appended to, readable by their owner alone. Each line is one write, so that lines of
 several processes never mix. A log that has grown large is renamed (`audit.jsonl.1` is the latest) and a new
@@ -45,20 +45,20 @@ log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 By: TypeAlias = Literal["policy", "person", "deadline", "cancel"]
-"""Who or what decided; `cancel` is the end of a question that was taken back."""
+"""Who or what decided; `cancel` is the end of a withdrawn question."""
 
 KEPT: Final = 3
-"""How many older logs are kept."""
+"""The number of older logs to keep."""
 
 BEGINNING: Final = "0" * 64
-"""What the first line of all has in the place of the digest of the one before it."""
+"""The value of the very first line in place of the previous digest."""
 
 HEAD_BYTES: Final = 256
-"""No head is larger."""
+"""The most bytes of a head."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line."""
+    """One line of the log."""
 
     time: str
     agent: str
@@ -144,8 +144,8 @@ def attempt_entry(
 
 
 def write_approve_mode(door: str, approve: str | None, *, agent: str) -> None:
-    """One line for a command that allows what the policy would ask about. If it cannot be written, nothing
-    else can, and so nothing is permitted.
+    """Write one line for a command that allows what the policy would ask about. If writing fails, nothing is
+    permitted.
     """
     if approve in ("all", "reads"):
         why = "what no rule covers is allowed" + (", if it only reads" if approve == "reads" else "")
@@ -159,7 +159,7 @@ def _timestamp(time: datetime) -> str:
 
 
 class AuditLog:
-    """The audit log. Making one creates nothing; the first line does. May be used from any thread."""
+    """The audit log. Constructing creates nothing; the first line does. May be used from any thread."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class AuditLog:
         rotated_files: int = KEPT,
         on_line: Callable[[AuditEntry], object] = lambda _: None,
     ) -> None:
-        """`on_line` hears of each line, in the thread that has written it."""
+        """`on_line` is called with each line, in the thread that has written it."""
         self.path = path
         self._on_line = on_line
         self._most_bytes = most_bytes
@@ -177,7 +177,7 @@ class AuditLog:
         self._lock = threading.Lock()
 
     def append(self, line: AuditEntry) -> None:
-        """Write one line; raises `OSError` if that is not possible."""
+        """Write one line; raises `OSError` if that fails."""
         entry = msgspec.json.encode(line)
         with (
             self._lock,
@@ -197,7 +197,7 @@ class AuditLog:
         self._on_line(line)
 
     def has_written(self, line: AuditEntry) -> bool:
-        """Write one line; whether that was possible."""
+        """Write one line; return whether that succeeded."""
         try:
             self.append(line)
         except OSError:
@@ -247,7 +247,7 @@ class AuditLog:
 
 
 class AuditHead(Struct, frozen=True, array_like=True):
-    """The last line of a log: its number, its digest, and how large the file was with it."""
+    """The last line of a log: its number, its digest, and the size of the file after it."""
 
     number: int
     digest: str
@@ -259,12 +259,12 @@ def head_path(path: str) -> str:
 
 
 def digest_of(line: bytes) -> str:
-    """Of a line without its newline."""
+    """Return the digest of a line without its newline."""
     return hashlib.sha256(line).hexdigest()
 
 
 def read_head(data: bytes) -> AuditHead | None:
-    """The head of the log; None if it is missing or damaged."""
+    """Return the head of the log; None if it is missing or damaged."""
     try:
         return _heads.decode(data)
     except msgspec.MsgspecError:
@@ -272,7 +272,7 @@ def read_head(data: bytes) -> AuditHead | None:
 
 
 def write_head(head: AuditHead) -> bytes:
-    """Always of the same length, so that one write replaces another."""
+    """Write the head, always in the same length, so that one write replaces another."""
     return b'[%20d,"%b",%20d]\n' % (head.number, head.digest.encode(), head.size)
 
 
@@ -284,7 +284,7 @@ class ChainLink(Struct, frozen=True):
 
 
 def chain_of(line: bytes) -> ChainLink | None:
-    """None for a line without them."""
+    """Return the link of a line; None for a line without one."""
     try:
         return _chains.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -311,7 +311,7 @@ def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
 
 
 def read_entries(text: str) -> Iterator[dict[str, Any]]:
-    """The entries of a log; invalid lines are left out."""
+    """Return the entries of a log; invalid lines are left out."""
     for line in text.splitlines():
         try:
             entry = msgspec.json.decode(line)
@@ -330,19 +330,19 @@ class AuditReport(Struct, kw_only=True):
     files: list[str] = []
     lines: int = 0
     chained: int = 0
-    """Lines that are part of the chain."""
+    """The number of lines in the chain."""
     first: int = 0
     """The number of the first of them."""
     last_digest: str = ""
     broken: str = ""
-    """Where the chain breaks first, and how; empty if it does not."""
+    """The place and kind of the first break; empty if there is none."""
     notes: list[str] = []
-    """What is worth knowing and breaks nothing."""
+    """Remarks that are not breaks."""
 
 
 def verify_audit_log(path: str) -> AuditReport:
-    """Check a log with the older files beside it, or one of the older files alone. Raises `OSError` if it
-    cannot be read.
+    """Check a log with its older files, or one of the older files alone. Raises `OSError` if it can't be
+    read.
     """
     is_old = _ROTATED.fullmatch(path) is not None
     report = AuditReport(files=[path] if is_old else _files_of(path))

@@ -39,7 +39,7 @@ class BadPattern(ValueError):
 
 
 def read_pattern(text: str) -> tuple[str, ...]:
-    """The words of a pattern, quotes removed."""
+    """Return the words of a pattern, without quotes."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -52,17 +52,17 @@ def read_pattern(text: str) -> tuple[str, ...]:
 
 
 def literal_pattern(words: Sequence[str]) -> str:
-    """The pattern of exactly this command."""
+    """Return the pattern of exactly this command."""
     return shlex.join(map(literal, words))
 
 
 def pattern_text(words: Sequence[str]) -> str:
-    """A pattern as a file may contain it: `read_pattern` gives the same words again."""
+    """Return a pattern in the form for a file: `read_pattern` returns the same words again."""
     return " ".join(word if _NEEDS_NO_QUOTES.fullmatch(word) else shlex.quote(word) for word in words)
 
 
 def spells(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a pattern writes a command out to its last word, so that nothing in it is left open."""
+    """Whether a pattern contains a whole command, so that no part of it is open."""
     fixed_words = pattern[:-1] if pattern[-1] == REST else pattern
     is_open = any(_MAGIC.search(_SINGLE.sub("", word)) for word in fixed_words)
     return not is_open and tuple(_SINGLE.sub(r"\1", word) for word in fixed_words) == tuple(words)

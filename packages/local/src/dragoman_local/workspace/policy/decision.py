@@ -25,11 +25,11 @@ STRICTNESS: Final[dict[Outcome, int]] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class Certainty(IntEnum):
-    """Whether a rule that asks or denies names something. Of several conditions the least certain counts."""
+    """Whether an asking or denying rule matches. Of several conditions the least certain counts."""
 
     NO = 0
     PERHAPS = 1
-    """It might: a part of it is only known when it runs."""
+    """Perhaps: a part of it is only known when it runs."""
     YES = 2
 
 
@@ -38,19 +38,19 @@ class PolicyDecision(Struct, frozen=True, kw_only=True):
 
     outcome: Outcome
     rule: str
-    """Which rule decided: its file, line and name."""
+    """The rule that decided: its file, line and name."""
     why: str
     """One sentence for people."""
     is_rule: bool = False
-    """Whether somebody wrote a rule that says so; a default is none."""
+    """Whether a written rule decided; a default is not one."""
     remedy: str = ""
-    """Of what is denied: the command line with which a person allows it; nothing where none does."""
+    """For a denial: the command line with which a person allows it; empty if there is none."""
     needs_person: bool = False
-    """Whether nobody but a person may allow it: a rule that denies might mean it, or it touches policies."""
+    """Whether only a person may allow it: a denying rule may match, or it touches policies."""
 
 
 def strictest(*decisions: PolicyDecision) -> PolicyDecision:
-    """The strictest one; of equals one that a rule made, then the first."""
+    """Return the strictest decision; among equals one by a rule, then the first."""
     return max(decisions, key=lambda decision: (STRICTNESS[decision.outcome], decision.is_rule))
 
 
@@ -69,7 +69,7 @@ _NO_WORDS: Final = frozenset({"no", "reject", "deny", "decline", "refuse"})
 
 
 def choose_option(outcome: Literal["allow", "deny"], options: Sequence[v1.PermissionOption]) -> str | None:
-    """The id of the option to select, or None to select nothing."""
+    """Return the id of the option to select, or None to select none."""
     usable = usable_options(options)
     return next(
         (option.option_id for kind in KINDS[outcome] for option in usable if option.kind == kind), None
@@ -77,7 +77,7 @@ def choose_option(outcome: Literal["allow", "deny"], options: Sequence[v1.Permis
 
 
 def usable_options(options: Sequence[v1.PermissionOption]) -> Sequence[v1.PermissionOption]:
-    """Options with a unique id and a known kind that does not contradict their name."""
+    """Return options with a unique id and a known kind that does not contradict their name."""
     ids = [option.option_id for option in options]
     return [
         option
@@ -89,8 +89,8 @@ def usable_options(options: Sequence[v1.PermissionOption]) -> Sequence[v1.Permis
 
 
 def is_contradiction(option: v1.PermissionOption) -> bool:
-    """Whether a name that begins with a yes is that of a no, or the other way round. Names that begin with
-    another word, or in another language, may say anything.
+    """Whether a name that begins with yes is that of a no, or the reverse. Names that begin with another
+    word, or in another language, are not checked.
     """
     word = _FIRST_WORD.match(option.name)
     opposite = _NO_WORDS if option.kind in ("allow_once", "allow_always") else _YES_WORDS
@@ -98,7 +98,9 @@ def is_contradiction(option: v1.PermissionOption) -> bool:
 
 
 def option_name(name: str) -> str:
-    """The agent's name of an option, on one short line: long enough for a name, too short for a menu."""
+    """Return the agent's name of an option, on one short line: long enough for a name, too
+    short for a menu.
+    """
     name = " ".join(sanitize_line(name).split())
     return name if len(name) <= MOST_NAME else f"{name[:MOST_NAME]}…"
 

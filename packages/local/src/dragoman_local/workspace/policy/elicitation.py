@@ -63,7 +63,7 @@ sys.exit(0 if found else 1)
 
 
 def matches(pattern: str, text: str, *, seconds: float = SECONDS) -> bool | None:
-    """Whether the pattern is in the text (as JSON Schema says: anywhere), or None if that is unknown."""
+    """Whether the pattern matches anywhere in the text (as in JSON Schema), or None if that is unknown."""
     if "\0" in pattern:
         return None
     input_bytes = f"{pattern}\0{text}".encode("utf-8", "surrogatepass")
@@ -111,17 +111,17 @@ def title_of(name: str, field: Field) -> str:
 
 
 def description_of(field: Field) -> str:
-    """The description of a field; often nothing."""
+    """Return the description of a field; often empty."""
     return text if isinstance(text := getattr(field, "description", None), str) else ""
 
 
 def looks_secret(name: str, field: Field) -> bool:
-    """Whether a field seems to ask for what a form must never ask for."""
+    """Whether a field seems to ask for a secret, which a form must never do."""
     return _SECRET.search(f"{name} {title_of(name, field)} {description_of(field)}") is not None
 
 
 def choices_of(field: Field) -> Sequence[tuple[str, str]]:
-    """The choices, as value and title; nothing if anything may be said."""
+    """Return the choices as value and title; empty if any value is allowed."""
     if isinstance(field, v1.StringPropertySchema):
         if isinstance(field.one_of, list):
             return [(option.const, option.title) for option in field.one_of]
@@ -141,7 +141,7 @@ def default_of(field: Field) -> Value | None:
 
 
 def check_value(field: Field, value: Any, *, matches: Matches) -> Value:
-    """The value, if the field takes it."""
+    """Return the value, if the field accepts it."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match field:
         case v1.StringPropertySchema():
@@ -220,7 +220,7 @@ _FORMATS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
 
 
 def parse_line(field: Field, line: str) -> Any:
-    """A typed line as a value of the field's type; not checked yet."""
+    """Return a typed line as a value of the field's type; not checked yet."""
     if isinstance(field, v1.BooleanPropertySchema):
         return _BOOLEANS.get(line.strip().casefold(), line)
     if isinstance(field, v1.IntegerPropertySchema):
@@ -244,7 +244,7 @@ def _choice(field: Field, text: str) -> str:
 
 
 def host_of(url: str) -> str | None:
-    """The host of an address; None if the text is not an address."""
+    """Return the host of an address; None if the text is not an address."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -252,7 +252,7 @@ def host_of(url: str) -> str | None:
 
 
 def cautions(url: str) -> list[str]:
-    """Warnings to show before an address is opened."""
+    """Return warnings to show before an address is opened."""
     host = host_of(url)
     if host is None:
         return ["this is not a proper address"]
@@ -266,7 +266,7 @@ def cautions(url: str) -> list[str]:
 
 
 class AnswersError(LocalMistake):
-    """A file of answers that cannot be used."""
+    """A file of answers is invalid."""
 
 
 class FormUnanswered(Exception):
@@ -306,7 +306,7 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
         return cls(fields=data["fields"], urls=urls)
 
     def fill(self, form: v1.ElicitationFormMode, *, matches: Matches = matches) -> dict[str, Value]:
-        """The form, filled in; `FormUnanswered` if that is not possible."""
+        """Fill in the form; `FormUnanswered` if that is impossible."""
         fields = fields_of(form)
         if lacking := sorted(required_in(form) - self.fields.keys()):
             raise FormUnanswered(f"there is no answer for the field {lacking[0]!r}")
@@ -321,9 +321,6 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
                 raise FormUnanswered(f"the answer for the field {name!r} is not taken: {error}") from None
         return values
 
-    def for_url(self, url: str) -> Literal["accept", "decline"] | None:
-        return self.urls.get(host_of(url) or "")
-
 
 class FormAsker(Protocol):
     """The interface for asking a person."""
@@ -334,11 +331,11 @@ class FormAsker(Protocol):
 
 
 OnAnswer: TypeAlias = Callable[[v1.CreateElicitationRequest, str], None]
-"""Hears of a question and what became of it: `accept`, `decline`, `cancel`, or `open`."""
+"""Called with a question and its outcome: `accept`, `decline`, `cancel`, or `open`."""
 
 
 class ElicitationService:
-    """Answers elicitations. Making one asks nothing."""
+    """Answers elicitations. Constructing asks nothing."""
 
     def __init__(
         self,
@@ -350,8 +347,8 @@ class ElicitationService:
         on_answer: OnAnswer | None = None,
         requester_of: Callable[[str], str] | None = None,
     ) -> None:
-        """`on_answer` is called for every question. `requester_of` names the subagent whose session asks, and
-        nothing for any other session.
+        """`on_answer` is called for every question. `requester_of` names the subagent of a session; empty for
+        any other session.
         """
         self.open: list[dict[str, Any]] = []
         """Questions that nobody answered: `agent`, `why`, and `request` as it came."""
@@ -395,7 +392,7 @@ class ElicitationService:
             if self._asker is not None:
                 return await self._asker.fill(request, agent=agent_name), ""
         elif isinstance(request, v1.ElicitationUrlMode):
-            action = None if self._answers is None else self._answers.for_url(request.url)
+            action = None if self._answers is None else self._answers.urls.get(host_of(request.url) or "")
             if action is not None:
                 return (
                     v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()

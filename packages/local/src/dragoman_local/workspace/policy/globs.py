@@ -35,11 +35,13 @@ ONE: Final = "\ue002"
 _MARKS: Final = frozenset((ANY, RUN, ONE))
 
 MOST_CHARACTERS: Final = 1024
-"""A longer word is taken for one that may be anything: comparing takes the product of both lengths."""
+"""The most characters of a word to compare; a longer one may be anything, because the work is the product of
+both lengths.
+"""
 
 
 def is_known(text: str) -> bool:
-    """Whether nothing in a text is left open."""
+    """Whether no part of a text is open."""
     return text.isascii() or not (ANY in text or RUN in text or ONE in text)
 
 
@@ -48,12 +50,12 @@ def has_unknown_part(text: str) -> bool:
 
 
 def without_marks(text: str) -> str:
-    """A text of another author, in which our marks have no meaning."""
+    """Return a text of another author, in which our marks have no meaning."""
     return text.translate(dict.fromkeys(map(ord, _MARKS), ANY))
 
 
 def may_be(word: str, pattern: str) -> bool:
-    """Whether a word might be one that a pattern (`*`, `?`, `[…]`) names, whatever the case."""
+    """Whether a word may match a pattern (`*`, `?`, `[…]`), ignoring case."""
     # The shell's patterns leave out names that begin with a dot.
     if word[:1] in (RUN, ONE) and pattern[:1] == ".":
         return False
@@ -84,8 +86,8 @@ def overlap(
     runs: Container[str],
     is_literal: bool = False,
 ) -> bool:
-    """Whether something fits two patterns at once. A part that is one of `runs` stands for any number of
-    parts, none included; with `is_literal`, only in the first.
+    """Whether a text can fit two patterns at once. A part in `runs` stands for any number of parts, even
+    none; with `is_literal`, only in the first.
     """
     stars = [not is_literal and part in runs for part in second]
     positions = _skip(stars, {0})  # how many parts of `second` may be used up after each part of `first`
@@ -121,7 +123,7 @@ _MOST_CHARACTERS: Final = 512
 
 @lru_cache(maxsize=4096)
 def absolute(path: str, base: str, *, home: str = "") -> str:
-    """A path with its base, and `.` and `..` resolved as far as text allows."""
+    """Return a path with its base, and `.` and `..` resolved as far as text allows."""
     if home and (path == "~" or path.startswith("~/")):
         path = home + path[1:]
     # What is not known may begin at the top of the disk.
@@ -138,7 +140,7 @@ def absolute(path: str, base: str, *, home: str = "") -> str:
 
 
 def literal(text: str) -> str:
-    """The pattern of exactly this text."""
+    """Return the pattern of exactly this text."""
     return "".join(f"[{c}]" if c in _MAGIC else c for c in text)
 
 
@@ -218,7 +220,7 @@ def _at_home(glob: str, home: str) -> str:
 
 
 def names_below(path: str, roots: Sequence[str]) -> Parts:
-    """The names in a path: those below the root that it is in, or all of them."""
+    """Return the names in a path: those below its root, or all of them."""
     return next(iter(_below(path, roots)), _parts(path))
 
 

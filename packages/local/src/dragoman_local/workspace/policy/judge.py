@@ -49,7 +49,7 @@ from dragoman_local.workspace.policy.program_calls import AGENT_MARKS
 from dragoman_local.workspace.policy.tool_inputs import FileChange, result_of, texts_of
 
 MOST_GRANTS: Final = 256
-"""Granted and not used yet; the oldest are forgotten, and asked about again."""
+"""The most unused permissions; the oldest are forgotten, and asked about again."""
 
 
 class Grant(Struct, frozen=True, kw_only=True):
@@ -59,28 +59,30 @@ class Grant(Struct, frozen=True, kw_only=True):
     """Its session, and the file or the command."""
     verb: str
     changes: tuple[FileChange, ...] = ()
-    """What was shown of the file's change."""
+    """The shown change of the file."""
 
 
 class Grants:
-    """The grants of any number of sessions that are not used yet. Several threads may use them."""
+    """The unused permissions of any number of sessions, for several threads."""
 
     def __init__(self) -> None:
         self._grants: deque[Grant] = deque(maxlen=MOST_GRANTS)
         self._lock = threading.Lock()
 
     def add(self, act: Act) -> None:
-        """An agent's request for permission was answered with yes."""
+        """Add a permission after a yes to an agent's request."""
         with self._lock:
             self._grants.extend(_grants_in(act))
 
     def take_back(self, act: Act) -> None:
-        """The same was answered with no."""
+        """Remove the permission after a no."""
         refused = {grant.about for grant in _grants_in(act)}
         self._keep(lambda grant: grant.about not in refused)
 
     def use(self, act: Act) -> bool:
-        """Whether the file or command was granted before. A granted command or change is used up by this."""
+        """Return whether the file or command was permitted before. This uses up the permission of a command
+        or change.
+        """
         wanted = _grants_in(act)
         with self._lock:
             found = [next((each for each in self._grants if _gives(each, want)), None) for want in wanted]
@@ -93,7 +95,7 @@ class Grants:
         return True
 
     def forget(self, is_over: Callable[[str], bool] = lambda _: True) -> None:
-        """Turns have ended: those of all sessions, or of some."""
+        """Forget the permissions of ended turns: of all sessions, or of some."""
         self._keep(lambda grant: not is_over(grant.about[0]))
 
     def _keep(self, is_kept: Callable[[Grant], bool]) -> None:
@@ -140,17 +142,17 @@ def _command(act: Act) -> str:
 log = logging.getLogger(__name__)
 
 SHOWN_BEFORE: Final = 1024 * 1024
-"""Bytes of a file up to which an act that writes it holds what is there now."""
+"""The most bytes of a file whose current content is added to an act that writes it."""
 
 MOST_WORDS: Final = 300
-"""Words of a command that are looked up on the disk."""
+"""The most words of a command to look up on the disk."""
 
 LENT_OPTIONS: Final = (
     v1.PermissionOption(option_id="allow", name="Yes, this once", kind="allow_once"),
     v1.PermissionOption(option_id="always", name="Yes, always", kind="allow_always"),
     v1.PermissionOption(option_id="reject", name="No", kind="reject_once"),
 )
-"""What a person may answer when an agent uses something that is lent."""
+"""The options for an agent's use of files and terminals."""
 
 
 class PermissionPrompt(Struct, frozen=True, kw_only=True):
@@ -158,24 +160,24 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
 
     act: Act
     decision: PolicyDecision
-    """Why it is asked."""
+    """The reason for the question."""
     view: ActView
-    """All of it, for whoever draws it."""
+    """The whole act, for drawing it."""
     options: tuple[v1.PermissionOption, ...]
-    """What may be answered. Their names are the agent's words, but for `own`."""
+    """The possible answers. Their names are the agent's text, except for `own`."""
     own: v1.PermissionOption | None = None
-    """Our own way to say yes for good, if the agent has none: it hears a yes for once."""
+    """Our own option for always, if the agent has none: the agent gets a yes for once."""
     meta: object = None
-    """`_meta` of the request, if it was one."""
+    """`_meta` of the request, if there was one."""
 
     @property
     def text(self) -> str:
-        """The view as text. To draw a large change takes a while."""
+        """Return the view as text. Drawing a large change takes time."""
         return self.view.text
 
     @property
     def texts(self) -> tuple[v1.Diff, ...]:
-        """The new content of files, for the judge."""
+        """The new content of files, for the reviewer's rules."""
         return texts_of(self.act.changes, self.view.remarks)
 
 
@@ -184,9 +186,9 @@ class Settlement(NamedTuple):
 
     decision: PolicyDecision
     option: str | None
-    """The option that the agent is told; None if it is told that nothing was chosen."""
+    """The option for the agent; None means that none was chosen."""
     kept: str = ""
-    """The rule as which it is remembered, if it is."""
+    """The stored rule, if it is remembered."""
 
 
 class PermissionChoice(Struct, frozen=True, kw_only=True):
@@ -195,17 +197,17 @@ class PermissionChoice(Struct, frozen=True, kw_only=True):
     option_id: str | None
     by: By = "person"
     person: str = ""
-    """The name by which the audit log knows who answered."""
+    """The name of the person in the audit log."""
     settlement: Settlement | None = None
-    """What holds, if it is written down already."""
+    """The result, if it is already stored."""
 
 
 Asker: TypeAlias = Callable[[PermissionPrompt], Awaitable[PermissionChoice | str | None]]
-"""Asks people: the chosen option, or None if nothing was chosen. Cancelling it withdraws the question."""
+"""Asks people: returns the chosen option, or None. Cancelling it withdraws the question."""
 
 
 class PermissionJudge:
-    """Decides permissions. Making one reads and writes nothing. It serves any number of sessions."""
+    """Decides permissions, for any number of sessions. Constructing reads and writes nothing."""
 
     def __init__(
         self,
@@ -215,7 +217,7 @@ class PermissionJudge:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         on_line: Callable[[Act, AuditEntry], object] = lambda act, line: None,
     ) -> None:
-        """`on_line` hears of each line that is written, in the thread that wrote it."""
+        """`on_line` is called with each written line, in the thread that wrote it."""
         self._audit = audit
         self._on_line = on_line
         self._remembered_rules = remembered_rules
@@ -225,8 +227,8 @@ class PermissionJudge:
         self._turnstiles: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def decide(self, act: Act, policy: Policy) -> PolicyDecision:
-        """The decision of the rules, the remembered answers and the granted permissions; `ask` if none of
-        them does.
+        """Return the decision of the rules, the remembered answers and the given permissions; `ask` if there
+        is none.
 
         A granted permission is used up by the decision that it makes.
         """
@@ -247,7 +249,7 @@ class PermissionJudge:
         by: By,
         person: str = "",
     ) -> Settlement:
-        """Write a decision down. An `allow` that no option says, or that cannot be written, is a `deny`."""
+        """Store a decision. An `allow` without an option, or that can't be stored, becomes a `deny`."""
         if decision.outcome == "allow" and option is None:
             decision = _deny(decision, f"{decision.why}; but no option that was offered says so")
         is_written = self.write(act, decision, by=by, person=person, option=option)
@@ -269,7 +271,7 @@ class PermissionJudge:
         option: str | None,
         person: str = "",
     ) -> bool:
-        """Append one line to the audit log, if there is one; whether that was possible."""
+        """Append one line to the audit log, if there is one; return whether that succeeded."""
         line = audit_entry(act, decision, by=by, person=person, option=option, time=self._now())
         is_written = self._audit is None or self._audit.has_written(line)
         if is_written:
@@ -279,7 +281,7 @@ class PermissionJudge:
     def note(
         self, act: Act, decision: PolicyDecision, *, outcome: Literal["ask", "deny"], by: By = "policy"
     ) -> PolicyDecision:
-        """Write a question or its end down. They permit nothing, and so hold also if that is not possible."""
+        """Store a question or its end. These permit nothing, so a failure changes nothing."""
         why = decision.why if outcome == "ask" else why_of(None, by)
         noted = PolicyDecision(outcome=outcome, rule=decision.rule, why=why)
         self.write(act, noted, by=by, option=None)
@@ -288,7 +290,7 @@ class PermissionJudge:
     # Answers that are given for good.
 
     def settle_choice(self, prompt: PermissionPrompt, choice: PermissionChoice, policy: Policy) -> Settlement:
-        """Write a person's answer down, and remember it if it is for good, before it takes effect."""
+        """Store a person's answer, and remember it if it is for always, before it takes effect."""
         act, options = prompt.act, prompt.options
         kind = next(
             (each.kind for each in usable_options(options) if each.option_id == choice.option_id), None
@@ -320,9 +322,7 @@ class PermissionJudge:
     def offer(
         self, act: Act, options: Sequence[v1.PermissionOption], policy: Policy
     ) -> tuple[tuple[v1.PermissionOption, ...], v1.PermissionOption | None, str]:
-        """What a person may answer, the answer of our own among it, and what a yes for good would cover, as a
-        sentence.
-        """
+        """Return the possible answers with our own, and the effect of a yes for always, as a sentence."""
         usable = tuple(usable_options(options))
         kinds = [option.kind for option in usable]
         would_hold = self._would_hold(act, "allow", policy)
@@ -347,12 +347,12 @@ class PermissionJudge:
         )
 
     def with_remedy(self, act: Act, decision: PolicyDecision, policy: Policy) -> PolicyDecision:
-        """A denial with the command line with which a person allows it for good, if that would."""
+        """Return a denial with the command line that would allow it for always, if there is one."""
         line = allow_line(act)
         return replace(decision, remedy=line) if line and self._would_hold(act, "allow", policy) else decision
 
     def turnstile(self, session_id: str) -> asyncio.Lock:
-        """A lock for decisions beside the event loop, so that questions of a session stay in order."""
+        """A lock for decisions outside the event loop, so that questions of a session stay in order."""
         return self._turnstiles.setdefault(session_id, asyncio.Lock())
 
     def take_back(self, act: Act, settlement: Settlement) -> None:
@@ -363,7 +363,7 @@ class PermissionJudge:
 
 
 def act_of_access(access: Access, setting: ActContext) -> Act:
-    """The act of an agent's access to a file or terminal of Dragoman."""
+    """Return the act of an agent's access to a file or terminal of Dragoman."""
     command = access.command
     if command is not None:
         return act_of_command(
@@ -379,14 +379,14 @@ def act_of_access(access: Access, setting: ActContext) -> Act:
 
 
 def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths as they are written, and where they really lead."""
+    """Return paths as written, and their real targets."""
     return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
 
 
 def resolve(act: Act, *, reads: bool = True) -> Act:
-    """An act with what the disk says of it: where its paths and the links in its command really lead, where
-    the command starts, and what a file that it writes holds now, unless the file is another machine's
-    (`reads`). Blocks.
+    """Return an act with facts from the disk: the real targets of its paths and of links in its command, the
+    start folder of its command, and the current content of a file that it writes, unless the file is on
+    another machine (`reads`). Blocks.
     """
     real = {path: os.path.realpath(path) for path in act.paths if "\0" not in path}
     changes = [
@@ -442,7 +442,7 @@ _ENDS: Final = {"deadline": "nobody answered in time", "cancel": "the question w
 
 
 def why_of(kind: str | None, by: By) -> str:
-    """The reason for the decision of a question; `kind` is that of the chosen option."""
+    """Return the reason for the decision of a question; `kind` is that of the chosen option."""
     return _ENDS.get(by) or ("a person chose nothing" if kind is None else "a person said so")
 
 

@@ -1,4 +1,4 @@
-"""Splits a command line as a shell does: into commands and words, with the reasons why that may be wrong.
+"""Splits a command line like a shell: into commands and words, with the reasons why that may be wrong.
 
 Pure. One reader for both uses. Where it finds no `objection`, the words are exactly those that every shell
 would hand on; only such a line can be allowed. Else it goes on for rules that ask or deny, and would rather
@@ -18,13 +18,13 @@ from dragoman_local.workspace.policy.globs import ANY, ONE, RUN, without_marks
 Words = tuple[str, ...]
 
 MOST_CHARACTERS: Final = 16_384
-"""Longer lines are not read: nobody would check them, and nobody should wait for it."""
+"""The most characters of a line to read: nobody would check a longer one, or should wait for it."""
 
 MOST_FOLLOWED: Final = 4096
-"""Of a longer line that is not understood, the rest is not read either: it may run anything."""
+"""The most characters of an unclear line to read on: the rest may run anything."""
 
 MOST_READ: Final = 2000
-"""Words, blanks and operators. Beyond that a line may run anything."""
+"""The most words, blanks and operators to read. A longer line may run anything."""
 
 _DEEPEST: Final = 5
 
@@ -89,11 +89,11 @@ class LineCommand(NamedTuple):
     words: Words
     is_piped: bool
     bodies: Words
-    """Texts that the line itself feeds to it."""
+    """Texts that the line itself passes to it."""
 
 
 class LineReader:
-    """The commands read from a line. `depth` is the number of enclosing substitutions."""
+    """The commands of a line. `depth` is the number of enclosing substitutions."""
 
     def __init__(self, line: str, *, depth: int = 0) -> None:
         self.commands: list[LineCommand] = []

@@ -41,7 +41,8 @@ class AuthenticateStep(Struct, frozen=True, kw_only=True):
 
 
 class TerminalLoginStep(Struct, frozen=True, kw_only=True):
-    """Run the agent's command again in a terminal: its arguments and then these, these variables on top.
+    """Run the agent's command again in a terminal: its arguments and then these, with these additional
+    variables.
 
     Exit status 0 is success; the agent is then to be started anew.
     """
@@ -57,7 +58,7 @@ class LoginPlan(Struct, frozen=True, kw_only=True):
 
     step: AuthenticateStep | TerminalLoginStep | None
     missing: tuple[str, ...]
-    """What would help, one sentence per method. Also of use when the step has failed."""
+    """Possible help, one sentence per method. Also useful after a failed step."""
 
 
 _LoginWay: TypeAlias = tuple[int, AuthenticateStep | TerminalLoginStep | None, str]

@@ -63,12 +63,12 @@ from dragoman_local.workspace.refusals import policy_refusal
 from dragoman_local.workspace.settings import LocalRules, Place
 
 KnownToolCall: TypeAlias = Callable[[str, v1.ToolCallUpdate], v1.ToolCallUpdate | None]
-"""What was said before in a session about the tool call of a request."""
+"""The earlier messages of a session about the tool call of a request."""
 
 Result = TypeVar("Result")
 
 MOST_DENIED: Final = 1000
-"""How many refusals are kept for whoever looks; the log has all."""
+"""The most refusals to keep; the log has all."""
 
 
 class JudgedQuestion(Struct, frozen=True, kw_only=True):
@@ -77,16 +77,16 @@ class JudgedQuestion(Struct, frozen=True, kw_only=True):
     act: Act
     decision: PolicyDecision
     options: Sequence[v1.PermissionOption]
-    """Those of the agent."""
+    """The agent's options."""
     policy: Policy = Policy()
-    """What was asked by it."""
+    """The policy that asked."""
     prompt: PermissionPrompt | None = None
     call: v1.ToolCallUpdate | None = None
-    """All that the agent has said of the call, if it asks about one."""
+    """All messages of the agent about the call, if it asks about one."""
 
 
 class PermissionService:
-    """Decides permission requests. Making one starts nothing. `denials` lists refusals, in order."""
+    """Decides permission requests. Constructing starts nothing. `denials` lists refusals, in order."""
 
     def __init__(
         self,
@@ -107,11 +107,10 @@ class PermissionService:
         threads: Executor | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`policy` reads it anew for each decision, in a thread. A `judge` that others use as well comes
-        instead of `audit`, `remembered_rules` and `now`. `requester_of` names the subagent whose session asks
-        and nothing for any other session. The files of an agent that `is_elsewhere` are another machine's, so
-        those of this one say nothing about them. Whoever `leaves_rest` leaves to somebody else what no rule
-        names.
+        """`policy` reads it again for each decision, in a thread. A shared `judge` replaces `audit`,
+        `remembered_rules` and `now`. `requester_of` names the subagent of a session; empty for any other
+        session. For an agent with `is_elsewhere`, files are on another machine, so this disk is not read.
+        With `leaves_rest`, another party decides about actions without a rule.
         """
         self._policy = policy
         self.denials: deque[tuple[Act, PolicyDecision]] = deque(maxlen=MOST_DENIED)
@@ -128,7 +127,7 @@ class PermissionService:
         self._sessions: dict[str, ActContext] = {}
 
     def open(self, session_id: str, *, roots: Sequence[str], agent: str | None = None) -> None:
-        """Say where a session lives, if not where the desk does."""
+        """Set a session's folders, if they differ from the desk's."""
         name = self._default.agent if agent is None else agent
         self._sessions[session_id] = ActContext(agent=name, roots=with_real_paths(roots), home=self._home)
 
@@ -153,17 +152,19 @@ class PermissionService:
         await self.require(question)
 
     def judge_lent(self, act: Act) -> JudgedQuestion:
-        """The policy's decision about the use of a file or terminal. Called in a thread."""
+        """Return the policy's decision about the use of a file or terminal. Called in a thread."""
         return self._judge_act(self._resolve(act), self._lent_options)
 
     async def require(self, question: JudgedQuestion) -> None:
-        """Permit what was judged, or raise."""
+        """Permit a judged access, or raise."""
         decision, option, _ = await self._answer(question)
         if option not in ("allow", "always"):
             raise policy_refusal(decision.remedy)
 
     def note_grant(self, request: v1.RequestPermissionRequest, option: str | None) -> None:
-        """A person elsewhere has answered a request: what follows from a yes is not asked again. Blocks."""
+        """Note that a person elsewhere has answered a request: the effects of a yes are not asked again.
+        Blocks.
+        """
         kinds = {each.option_id: each.kind for each in usable_options(request.options)}
         if option is not None and kinds.get(option) in ("allow_once", "allow_always"):
             act, _ = self.read_request(request)
@@ -171,7 +172,7 @@ class PermissionService:
             self._judge.settle(act, decision, request.options, option, by="person")
 
     def end_turn(self) -> None:
-        """A turn has ended, and with it what was permitted for one act and not used."""
+        """End the turn, and its unused permissions for one act."""
         self._judge.grants.forget()
 
     def setting(self, session_id: str) -> ActContext:
@@ -183,12 +184,12 @@ class PermissionService:
         return asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *args, **options))
 
     def judge_request(self, request: v1.RequestPermissionRequest) -> JudgedQuestion:
-        """What the policy says of a request for permission."""
+        """Return the policy's decision on a permission request."""
         act, call = self.read_request(request)
         return self._judge_act(act, request.options, call, meta=request.meta)
 
     def read_request(self, request: v1.RequestPermissionRequest) -> tuple[Act, v1.ToolCallUpdate]:
-        """The act that a request is about, as the disk has it now, and all that was said of its call."""
+        """Return the act of a request, with facts from the disk, and all messages about its call."""
         session_id, call = request.session_id, request.tool_call
         known_call = None if self._tool_calls is None else self._tool_calls(session_id, call)
         setting = self.setting(session_id)
@@ -243,7 +244,7 @@ class PermissionService:
         return settlement
 
     def settle(self, question: JudgedQuestion) -> Settlement:
-        """What holds where no person is asked, written down. Blocks."""
+        """Store the decision if no person is asked. Blocks."""
         decision = question.decision
         if decision.outcome == "ask":
             why = f"{decision.why}, and nobody can answer here"
@@ -280,7 +281,7 @@ NOBODY = LocalUser()
 
 
 class LocalDesk:
-    """Answers permission requests and questions. Making one asks nothing; it logs which questions the
+    """Answers permission requests and questions. Constructing asks nothing; it logs the questions that the
     command line has answered.
     """
 
@@ -300,9 +301,9 @@ class LocalDesk:
         find_tool_call: KnownToolCall | None = None,
         requester_of: Callable[[str], str] | None = None,
     ) -> None:
-        """`agent` is how rules know it, `door` the command whose options are written down. A `LocalClient`
-        knows its place, calls and requesters. Where files are lent there, no answer is kept for good: it
-        would hold for an agent of the same name here.
+        """`agent` is its name for rules, `door` the command whose options are logged. A `LocalClient` knows
+        its place, calls and requesters. With files on another machine, no answer is kept for always: it would
+        apply to an agent of the same name here.
         """
         self.roots = roots
         if door:

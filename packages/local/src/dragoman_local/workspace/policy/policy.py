@@ -1,4 +1,4 @@
-"""A policy: rules in layers, and the decisions that follow from them.
+"""A policy: rules in layers, and the resulting decisions.
 
 Pure: `policy_files` reads the files. The order is: the file of `--policy`, the project's file if its
 folder is trusted, the user's file; the first rule that speaks about a question decides, and where none does,
@@ -47,7 +47,9 @@ _BEGINNINGS: Final = frozenset(guarded[0] for guarded in _GUARDED)
 
 
 def is_guarded(path: str, *, roots: Sequence[str], knows_head: bool = True) -> bool:
-    """Whether a path leads to such a file. A `HEAD` makes any folder a repository; to git it is a commit."""
+    """Whether a path leads to a guarded file. A `HEAD` makes any folder a repository; to
+    git it is a commit.
+    """
     parts = tuple(name.casefold() for name in names_below(path, roots))
     begins = [at for at, name in enumerate(parts) if name in _BEGINNINGS]
     if any(parts[at : at + len(guarded)] == guarded for at in begins for guarded in _GUARDED):
@@ -73,7 +75,7 @@ class PolicyLayer(Struct, frozen=True, kw_only=True):
     rules: tuple[PolicyRule, ...] = ()
     default: Outcome | None = None
     only_stricter: bool = False
-    """Whether it comes from somebody who may restrict and not permit."""
+    """Whether its author may restrict but not permit."""
 
 
 class PolicyStep(Struct, frozen=True, kw_only=True):
@@ -82,7 +84,7 @@ class PolicyStep(Struct, frozen=True, kw_only=True):
     rule: str
     decision: Outcome
     objection: str | None
-    """Why it did not speak; None if it did."""
+    """The reason why it did not match; None if it did."""
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -90,18 +92,18 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     layers: tuple[PolicyLayer, ...] = ()
     remembered_rules: tuple[PolicyRule, ...] = ()
-    """What a person answered for good; it answers what would be asked, and nothing else."""
+    """A person's answers for always, which answer only what would be asked."""
     approve: Approve | None = None
-    """Who answers when nobody is asked. None: a person is."""
+    """Who answers when nobody is asked. None: a person is asked."""
     protected_paths: tuple[str, ...] = ()
-    """Files and folders that hold policies: whoever may write them may do everything."""
+    """Files and folders with policies: an agent that may write them may do everything."""
 
     def decide(self, act: Act) -> PolicyDecision:
-        """The decision of this policy; the strictest of what it says about each command in it."""
+        """Return the decision of this policy; the strictest of those on each command in it."""
         return strictest(*(self._decide_part(part) for part in parts_of(act)))
 
     def explain(self, act: Act) -> Sequence[tuple[str, Sequence[PolicyStep], PolicyDecision]]:
-        """The same, with every rule that was looked at on the way: command, steps, decision."""
+        """Return the same with every rule on the way: command, steps, decision."""
         return [
             (" ".join(part.words or ()), self._steps(part), self._decide_part(part)) for part in parts_of(act)
         ]

@@ -1,4 +1,4 @@
-"""Reads policies and orders them in layers; keeps a person's permanent answers as rules.
+"""Reads policies and orders them in layers; keeps a person's answers for always as rules.
 
 A project is trusted if the user's file says so (`trust = ["~/work/mine"]`), never because it says so itself.
 `policy_paths` knows where the files are.
@@ -43,10 +43,10 @@ from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.shell import CommandScript, read_line
 
 MOST_BYTES: Final = 1_048_576
-"""A larger file is no policy, and reading it would be a way to stop us."""
+"""The most bytes of a policy: reading a larger file would be a way to stop us."""
 
 PARSED: Final = 256
-"""Texts whose rules are remembered: to parse one takes a hundred times as long as to read it."""
+"""The texts whose rules are cached: parsing takes a hundred times as long as reading."""
 
 _NOTHING: Final = Rulebook((), None, ())
 
@@ -82,7 +82,7 @@ def load_policy(
 
 
 def is_trusted(folder: str, trust: Sequence[str], *, home: str) -> bool:
-    """Whether the user has named this folder, with its links resolved."""
+    """Whether the user has trusted this folder, with its links resolved."""
     return globs.permits(
         [glob for glob in trust if glob.startswith(("/", "~/"))],
         os.path.realpath(folder),
@@ -92,7 +92,7 @@ def is_trusted(folder: str, trust: Sequence[str], *, home: str) -> bool:
 
 
 def read_text(path: str) -> str | None:
-    """A file's text, or None if there is none. Only plain files are read: others might never end."""
+    """Return a file's text, or None if there is none. Only plain files are read: others might never end."""
     try:
         with open_regular(path) as file:
             data = file.read(MOST_BYTES + 1)
@@ -109,7 +109,7 @@ def read_text(path: str) -> str | None:
 
 
 def read_file(path: str) -> Rulebook:
-    """The rules of a file; `PolicyError` if it is missing or invalid."""
+    """Return the rules of a file; `PolicyError` if it is missing or invalid."""
     text = read_text(path)
     if text is None:
         raise PolicyError(path, 0, "there is no such file")
@@ -126,21 +126,20 @@ _parse = lru_cache(maxsize=PARSED)(read_policy)
 
 
 def _and_below(path: str) -> Sequence[str]:
-    place = globs.literal(os.path.abspath(path))
-    return (place, f"{place}/**")
+    return (place := globs.literal(os.path.abspath(path))), f"{place}/**"
 
 
 HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
 
 
 MOST_LINE: Final = 1000
-"""Characters of a command line that somebody would still copy."""
+"""The most characters of a command line that a user would still copy."""
 
 NOT_KEPT: Final = "Always: this answer cannot be remembered; you will be asked again."
 
 
 def cover_text(act: Act) -> str:
-    """A sentence about the extent of a remembered yes, for the person who is about to give it."""
+    """Return a sentence about the extent of a remembered yes, for the person who is about to give it."""
     fields = _conditions(act, "allow")
     if fields is None:
         return NOT_KEPT
@@ -180,7 +179,7 @@ def _short(path: str, act: Act) -> str:
 
 
 def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
-    """The rule that answers exactly this question again, or None if it is not clear enough for one."""
+    """Return the rule that answers exactly this question again, or None if it is not clear enough for one."""
     fields = _conditions(act, decision)
     if fields is None:
         return None
@@ -195,7 +194,7 @@ def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) ->
 
 
 def allow_line(act: Act) -> str:
-    """The command line with which a person keeps a yes to exactly this; empty where none can."""
+    """Return the command line that allows exactly this for always; empty if there is none."""
     conditions = _conditions(act, "allow")
     if conditions is None or (act.tool and act.tool in TOOL_KINDS) or len(act.kinds) > 1:
         return ""
@@ -266,18 +265,20 @@ def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
 
 
 def place_patterns(path: str) -> Sequence[str]:
-    """A folder as it was named, and where it really is: agents say the one, terminals the other."""
+    """Return a folder as named, and its real path: agents use the one, terminals the other."""
     return [literal(spelling) for spelling in dict.fromkeys((path, os.path.realpath(path)))]
 
 
 def toml_value(values: Sequence[str]) -> str:
-    """One text or a list: TOML writes both as JSON does, but for controls that JSON leaves alone."""
+    """Return one text or a list: TOML writes both like JSON, except for controls that JSON
+    does not escape.
+    """
     text = json.dumps(values if len(values) > 1 else values[0], ensure_ascii=False)
     return re.sub(r"[\x7f-\x9f]", lambda control: f"\\u{ord(control[0]):04x}", text)
 
 
 class RememberedRules:
-    """The file of remembered answers. Making one reads nothing."""
+    """The file of remembered answers. Constructing reads nothing."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -288,13 +289,13 @@ class RememberedRules:
     def remember(
         self, act: Act, decision: Literal["allow", "deny"], *, now: datetime | None = None
     ) -> str | None:
-        """Keep an answer; its rule, or None if it cannot be said as one: then it is asked again."""
+        """Store an answer; return its rule, or None if no rule can express it: then it is asked again."""
         if block := rule_text(act, decision, now=now or datetime.now(UTC)):
             self.add(block, head=HEAD)
         return block
 
     def add(self, block: str, *, head: str = "") -> None:
-        """Put rules at the end of the file; `head` begins a new one."""
+        """Append rules to the file; `head` begins a new one."""
         with self._lock_file():
             text = read_text(self.path) or head
             self._replace(f"{text.rstrip()}\n\n{block}".lstrip())
@@ -306,7 +307,7 @@ class RememberedRules:
             self._replace(before + after)
 
     def forget(self, line: int) -> bool:
-        """Delete the rule that begins in a line, with its comment; whether there was one."""
+        """Delete the rule that begins in a line, with its comment; return whether there was one."""
         with self._lock_file():
             text = read_text(self.path) or ""
             lines, starts = text.splitlines(keepends=True), _blocks(text)

@@ -46,7 +46,7 @@ class Rulebook(NamedTuple):
 
 
 def read_policy(text: str, source: str) -> Rulebook:
-    """Read a policy; the first mistake in it is a `PolicyError`."""
+    """Parse a policy; the first mistake in it is a `PolicyError`."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

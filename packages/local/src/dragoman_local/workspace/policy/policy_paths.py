@@ -17,7 +17,7 @@ from dragoman.system.folders import home_folder, user_folder
 
 
 class PolicyPaths(Struct, frozen=True, kw_only=True):
-    """The files and folders that belong to a user."""
+    """A user's policy files and folders."""
 
     home: str
     config: str
@@ -37,8 +37,8 @@ class PolicyPaths(Struct, frozen=True, kw_only=True):
 
 
 def policy_paths(environ: Mapping[str, str] | None = None) -> PolicyPaths:
-    """The paths of policy files. Relative folders in XDG variables do not count, as their specification
-    says.
+    """Return the paths of policy files. Relative folders in XDG variables are ignored, as their specification
+    requires.
     """
     env = os.environ if environ is None else environ
     return PolicyPaths(

@@ -1,4 +1,4 @@
-"""Reads a command's words as its program would, and reports whether it understands all of them.
+"""Reads a command's words as its program would, and reports whether all are understood.
 
 Pure. `read_call` takes a command apart with the table of programs: bundled letters, values that are attached
 or follow, and `--`. A program, a subcommand, an option or a spelling that the table does not hold is not
@@ -45,7 +45,7 @@ SHELLS: Final = _names(
 )
 
 POSIX_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"})
-"""Whose `-c` takes a line that we can read."""
+"""Shells whose `-c` takes a line that we can read."""
 
 RUNNERS: Final = _names("""
     sudo doas su pkexec runuser gosu setpriv capsh sudoedit run0 chroot unshare nsenter fakeroot
@@ -59,8 +59,9 @@ RUNNERS: Final = _names("""
     uv uvx npx bunx poetry pipenv pdm hatch rye conda mamba bundle rbenv pyenv asdf mise direnv nix nix-shell
     pipx pnpm yarn npm bun docker podman kubectl
     """)
-"""They run what their arguments or their input say: with other rights, elsewhere, again, or watched. Rules
-that deny look for commands in their words. The list turns questions into refusals, and allows nothing."""
+"""Programs that run their arguments or their input: with other rights, elsewhere, repeatedly, or watched.
+Denying rules search commands in their words. The list only turns questions into refusals.
+"""
 
 BUILTINS: Final = _names("""
     eval exec source . alias unalias trap set shopt enable hash builtin
@@ -68,13 +69,13 @@ BUILTINS: Final = _names("""
     getopts bind complete compgen coproc function return fc history setopt
     unsetopt zmodload autoload noglob nocorrect emulate bg fg jobs zcompile
     """)
-"""They change what the words after them mean."""
+"""Commands that change the meaning of the words after them."""
 
 LOOKED_THROUGH: Final = frozenset({"nohup", "time", "command", "timeout"})
-"""They do no more than run another command, and are read together with it."""
+"""Programs that only run another command, and are read together with it."""
 
 TREE_PROGRAMS: Final = _names("rm mv cp chmod chown chgrp tar zip 7z rsync scp")
-"""An operand of theirs that is a folder stands for all that is in it."""
+"""Programs for which a folder operand means all of its contents."""
 
 RESERVED: Final = _names(
     "if then else elif fi do done case esac while until for in select foreach repeat end { } ! [[ ]] (("
@@ -85,17 +86,17 @@ HARMLESS_VARIABLES: Final = _names("""
     DEBIAN_FRONTEND CLAUDECODE PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED GIT_TERMINAL_PROMPT
     NODE_ENV RUST_LOG RUST_BACKTRACE PORT VERBOSE
     """)
-"""They change how things look; any other variable may change what a program does."""
+"""Variables that only change how things look; any other may change what a program does."""
 
 AGENT_MARKS: Final = frozenset({"CLAUDECODE=1"})
-"""What an agent sets for every command, so that programs know who runs them."""
+"""Variables that an agent sets for every command, so that programs know who runs them."""
 
 TOOL_VERBS: Final = _names("""
     add append apply chmod clear commit copy cp create delete deploy destroy drop edit erase exec execute
     install kill merge modify move mv overwrite patch post publish purge push put remove rename replace reset
     rm run save send set submit truncate uninstall unlink update upload write
     """)
-"""A tool whose name begins so does more than read, whatever kind it says it is."""
+"""Beginnings of names of tools that do more than read, of any claimed kind."""
 
 _INTERPRETER = re.compile(
     r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|wish|osascript|Rscript|R|ghci|irb|groovy"
@@ -105,7 +106,7 @@ _INTERPRETER = re.compile(
 
 
 def is_interpreter(name: str) -> bool:
-    """Whether a program runs what it reads when it is called without arguments."""
+    """Whether a program without arguments runs its input."""
     return _INTERPRETER.fullmatch(name) is not None
 
 
@@ -115,7 +116,7 @@ def is_harmless(variable: str) -> bool:
 
 
 def name_of(program: str) -> str:
-    """The last part of a program's path, without the ending that Windows gives it."""
+    """Return the last part of a program's path, without the ending on Windows."""
     name = program.replace("\\", "/").rpartition("/")[2]
     return name[:-4] if name.lower().endswith(".exe") else name
 
@@ -125,7 +126,7 @@ class ProgramOption(NamedTuple):
 
     names: tuple[str, ...]
     takes: str
-    """What stands behind it in the table."""
+    """The kind of its value in the table."""
 
 
 class ProgramEntry(NamedTuple):
@@ -142,7 +143,7 @@ ALIASES: Final = {
     "nodejs": "node",
     "fdfind": "fd",
 }
-"""Names under which the same options are understood."""
+"""Names with the same options."""
 
 
 def entry_for(program: str, subcommand: str = "") -> ProgramEntry | None:
@@ -179,7 +180,7 @@ _FOLDERS: Final = frozenset(("", "/bin", "/usr/bin", "/usr/local/bin"))
 """Where a program is what its name says; elsewhere an agent may have written it."""
 
 MOST_LETTERS: Final = 20
-"""Options that are taken for letters of one word."""
+"""The most options that may be letters of one word."""
 
 _VERSIONED: Final = re.compile(r"(python|pip|node)[\d.]+")
 _NUMBER: Final = re.compile(r"-\d+")
@@ -195,27 +196,27 @@ class GivenFlag(NamedTuple):
 
     text: str
     option: ProgramOption | None
-    """None if the table does not know it."""
+    """None if it is not in the table."""
     value: str | None = None
 
 
 class ProgramCall(NamedTuple):
-    """A command, taken apart."""
+    """A parsed command."""
 
     program: str
     subcommand: str
     entry: ProgramEntry | None
     flags: tuple[GivenFlag, ...]
     operands: tuple[str, ...]
-    """Without the subcommand."""
+    """The operands without the subcommand."""
     doubt: str | None
-    """Why it is not understood; None if it is."""
+    """The reason why it is not understood; None if it is."""
     carried: ProgramCall | None = None
     """The command that it runs, if that is one of its operands."""
 
     @property
     def is_known(self) -> bool:
-        """Whether the table has its program, if not these words."""
+        """Whether the table has its program, even without these words."""
         return self.entry is not None or has_subcommands(self.program)
 
     @property
@@ -223,7 +224,7 @@ class ProgramCall(NamedTuple):
         return self.doubt is None and self.entry is not None and "reads" in self.entry.marks
 
     def code_places(self) -> Iterator[str]:
-        """Places of code that it may run, as far as its words name them."""
+        """Return places of code that it may run, as far as its words name them."""
         if self.carried is not None:
             yield from self.carried.code_places()
         elif self.entry is not None and not self.entry.marks.isdisjoint(("project", "script")):
@@ -232,7 +233,7 @@ class ProgramCall(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def program_name(word: str) -> str:
-    """The name under which the table knows a program, whatever its folder, case or version."""
+    """Return a program's name in the table, in any folder, case or version."""
     name = name_of(word).casefold()
     if version := _VERSIONED.fullmatch(name):
         name = version[1]
@@ -241,7 +242,7 @@ def program_name(word: str) -> str:
 
 @lru_cache(maxsize=256)
 def read_call(words: tuple[str, ...]) -> ProgramCall:
-    """The meaning of a command's words for its program."""
+    """Return the meaning of a command's words for its program."""
     return _CallReader(words).read()
 
 

@@ -40,13 +40,15 @@ class PolicyRule(Struct, frozen=True, kw_only=True):
     command: tuple[Words, ...] = ()
     method: tuple[str, ...] = ()
     project: tuple[str, ...] = ()
-    """Folders in which a session lives."""
+    """Folders of the session."""
     folder: tuple[str, ...] = ()
-    """Folders in which a command starts."""
+    """Start folders of a command."""
     command_line: tuple[str, ...] = ()
-    """Whole command lines, to the letter: for commands that are made of several."""
+    """Whole command lines, to the letter: for lines with several commands."""
     unreadable: bool = False
-    """Whether it also allows commands that are not understood; beside `command`, those whose words fit."""
+    """Whether it also allows commands that are not understood; together with `command`, those with matching
+    words.
+    """
     name: str = ""
     source: str = ""
     line: int = 0
@@ -58,26 +60,26 @@ class PolicyRule(Struct, frozen=True, kw_only=True):
 
 
 class ActPart(Struct, frozen=True, kw_only=True):
-    """A question about one of the commands in it; about the whole, if it holds none that could be read."""
+    """One of the commands of a question; the whole question, if no command could be read."""
 
     act: Act
     words: Words | None = None
     doubt: str | None = None
-    """Why a rule must not allow it, however well it reads."""
+    """The reason why no rule may allow it, even if it looks harmless."""
     nested: str | None = None
-    """Why only a rule that names its folder may allow it."""
+    """The reason why only a rule that names its folder may allow it."""
     unknown: str | None = None
-    """Why only a rule that writes it out to its last word may allow it."""
+    """The reason why only a rule with the whole command may allow it."""
     only_reads: bool = False
     is_git: bool = False
     possible: Sequence[Words] = ()
-    """The commands that it might run, itself included."""
+    """The commands that it might run, with itself."""
     guesses: Sequence[Words] = ()
-    """Words that stand in it somewhere, quoted or not."""
+    """Words anywhere in it, quoted or not."""
     paths: Sequence[str] = ()
-    """What its words would be if they were paths, wherever it may have gone before."""
+    """Its words as paths, from any folder that it may have entered before."""
     trees: Sequence[str] = ()
-    """Folders that it changes or copies with all that is in them."""
+    """Folders that it changes or copies with all their contents."""
 
     @property
     def reason(self) -> str | None:
@@ -85,7 +87,7 @@ class ActPart(Struct, frozen=True, kw_only=True):
 
 
 def parts_of(act: Act) -> Sequence[ActPart]:
-    """Every command of a question by itself: each must be allowed."""
+    """Return every command of a question: each must be allowed."""
     script = act.script
     if script is None:
         return (ActPart(act=act, paths=act.paths),)
@@ -133,7 +135,7 @@ _NESTED: Final = "git would run below the session's folder, where another reposi
 
 
 class Relevance(NamedTuple):
-    """Whether a rule matches an act, and why not, or why that is not certain."""
+    """Whether a rule matches an act, and why not, or why that is uncertain."""
 
     certainty: Certainty
     why: str | None = None
@@ -264,11 +266,14 @@ def _may_run(rule: PolicyRule, act: Act) -> Certainty:
 
 
 def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> Certainty:
-    """Whether one of these paths is, or might be, named. With `is_sure`, what may be anything at all is left
-    out of account.
+    """Whether one of these paths is, or might be, named. With `is_sure`, words that may be anything are
+    ignored.
     """
     act = part.act
-    paths = map(_without_unknown_names, part.paths) if is_sure else part.paths
+    paths = [  # nothing has the name that takes the place of those that may be anything
+        "/".join("\0" if is_sure and name and not name.strip(ANY + RUN) else name for name in path.split("/"))
+        for path in part.paths
+    ]
     certainty = globs.restricts(wanted, paths, roots=act.roots, home=act.home)
     if certainty is not Certainty.NO:
         return certainty
@@ -284,11 +289,6 @@ def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> C
         or any(globs.is_above(wanted, path, roots=act.roots, home=act.home) for path in part.trees)
     )
     return Certainty.PERHAPS if is_possible else Certainty.NO
-
-
-def _without_unknown_names(path: str) -> str:
-    """A path with a name that nothing has in the place of those that may be anything."""
-    return "/".join("\0" if name and not name.strip(ANY + RUN) else name for name in path.split("/"))
 
 
 class _Places:
@@ -371,7 +371,7 @@ def _values_in(word: str) -> Iterable[str]:
 
 
 MOST_PIECES: Final = 40
-"""Pieces of a word that are taken for paths; a word of more might be any."""
+"""The most pieces of a word that may be paths; a word with more might be any."""
 
 _MOST_LETTERS = 8
 """How many letters may be bundled before a value that is attached to the last."""

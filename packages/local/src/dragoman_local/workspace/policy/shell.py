@@ -1,4 +1,4 @@
-"""Reads a shell command before it runs: finds the programs that it starts, or says why it can't.
+"""Reads a shell command before it runs: finds the programs that it starts, or reports why it can't.
 
 Pure. `line_reader` takes a line apart; here `sh -c LINE` and a few programs that do no more than run another
 one are looked through. `CommandScript.commands` then are exactly the programs that the shell would start,
@@ -42,15 +42,15 @@ from dragoman_local.workspace.policy.program_calls import (
 
 
 class UnreadableCommand(Exception):
-    """The effect of a command cannot be read from its text."""
+    """The effect of a command can't be read from its text."""
 
 
 MOST_COMMANDS: Final = 30
 MOST_WORDS: Final = 300
-"""In a line. Nobody would read more before allowing it, and nobody should wait for it."""
+"""The most words in a line: nobody would read more before allowing it, or should wait for it."""
 
 DEEPEST: Final = 3
-"""How many shells in shells are looked through."""
+"""The most nested shells to read."""
 
 _DURATION = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?")
 _BREAKS = re.compile(r"[\s;&|()<>{}$!`'\"\\=]+")
@@ -59,19 +59,19 @@ _SEPARATORS = re.compile(r"[\s;&|()<>{}$!`=]+")
 
 
 class CommandScript(Struct, frozen=True, kw_only=True):
-    """A command as it was given, and the commands read from it."""
+    """A command as written, and the commands read from it."""
 
     text: str
     commands: tuple[Words, ...]
     objection: str | None = None
-    """Why it cannot be read for sure; None if it was."""
+    """The reason why it can't be read for sure; None if it can."""
     possible: tuple[Words, ...] = ()
-    """If it cannot: every command that it might run, with marks (`unknown`) for what is not known yet."""
+    """If it can't be read: every command that it might run, with marks (`unknown`) for unknown parts."""
 
 
 @lru_cache(maxsize=64)  # an agent announces a command, and then asks for it
 def read_line(line: str) -> CommandScript:
-    """A line for a shell."""
+    """Read a line for a shell."""
     reading = LineReader(line)
     try:
         return CommandScript(text=line, commands=tuple(_certain(reading, depth=0)))
@@ -82,7 +82,7 @@ def read_line(line: str) -> CommandScript:
 
 
 def read_arguments(arguments: Sequence[str]) -> CommandScript:
-    """A program and its arguments, which no shell will see unless the program is one."""
+    """Read a program and its arguments, which no shell parses unless the program is one."""
     text = shlex.join(arguments)
     try:
         is_short = len(arguments) <= MOST_WORDS and sum(map(len, arguments)) <= MOST_CHARACTERS
@@ -98,7 +98,7 @@ UNTOLD: Final = "the agent does not say what it would run"
 
 
 def unknown_command(title: str) -> CommandScript:
-    """A command that the agent did not report; its title is only a hint."""
+    """Return a command that the agent did not report; its title is only a hint."""
     return CommandScript(text=title, commands=guess_words(title), objection=UNTOLD, possible=((ANY,),))
 
 
@@ -174,7 +174,7 @@ def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
 
 
 def guess_words(line: str) -> tuple[Words, ...]:
-    """The possible words of the line: with quotes as joints, and with quotes as breaks."""
+    """Return the possible words of the line: with quotes as joints, and with quotes as breaks."""
     line = line[:MOST_CHARACTERS]
     splits = (_SEPARATORS.split(_GLUE.sub("", line), MOST_WORDS), _BREAKS.split(line, MOST_WORDS))
     return tuple(dict.fromkeys(tuple(filter(None, words))[:MOST_WORDS] for words in splits))
@@ -184,7 +184,7 @@ def guess_words(line: str) -> tuple[Words, ...]:
 
 MOST_POSSIBLE: Final = 100
 MOST_POSSIBLE_WORDS: Final = 1000
-"""In all commands together. Beyond that, a line may run anything."""
+"""The most words in all commands together. A longer line may run anything."""
 
 _DEEPEST: Final = 5
 _MOST_STARTS: Final = 48
@@ -203,7 +203,7 @@ _BEFORE_COMMANDS: Final = RESERVED - {"for", "case", "select", "foreach", "repea
 
 
 def possible_commands(reading: LineReader) -> tuple[Words, ...]:
-    """The commands that a shell line may run."""
+    """Return the commands that a shell line may run."""
     command_set = _CommandSet()
     command_set.add_line(reading, depth=0)
     return command_set.commands()
@@ -211,7 +211,7 @@ def possible_commands(reading: LineReader) -> tuple[Words, ...]:
 
 @lru_cache(maxsize=64)
 def possible_in_arguments(words: Words) -> tuple[Words, ...]:
-    """The commands that a program may run when it is started with these words, without a shell."""
+    """Return the commands that a program may run when it is started with these words, without a shell."""
     command_set = _CommandSet()
     command_set.add(LineCommand(tuple(map(without_marks, words)), is_piped=False, bodies=()), depth=0)
     return command_set.commands()

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -49,16 +49,16 @@ from dragoman_local.workspace.policy.elicitation import (
 from dragoman_local.workspace.policy.judge import PermissionPrompt
 
 MOST_BYTES: Final = 1_048_576
-"""A longer line is nobody's answer."""
+"""The most bytes of a line: nobody answers with a longer one."""
 
 
 def clock_time() -> str:
-    """The time of day, so that a question shows since when it is open."""
+    """Return the time of day, to show since when a question is open."""
     return time.strftime("%H:%M")
 
 
 class TerminalLines:
-    """Reads lines of text. Making one touches nothing."""
+    """Reads lines of text. Constructing uses nothing."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -66,7 +66,7 @@ class TerminalLines:
         self._has_ended = False
 
     async def read(self, *, secret: bool = False) -> str | None:
-        """The next line without its end, or None at the end of input."""
+        """Return the next line without its end, or None at the end of input."""
         with self._silent() if secret else nullcontext():
             while (
                 b"\n" not in self._partial_line
@@ -152,17 +152,27 @@ class _TerminalTalk:
 
 
 class TerminalAsker(_TerminalTalk):
-    """Its `ask` is an `Asker`."""
+    """Implements `Asker` with its `ask`."""
 
     async def ask(self, question: PermissionPrompt) -> str | None:
         async with self._floor():
             text = await asyncio.to_thread(lambda: question.text)
-            self._write(f"\n{text}\n\n{_menu(question.options)}")
-            asked_at, keys = clock_time(), _keys_of(question.options)
-            answers = keys | {str(number): option for number, option in enumerate(question.options, 1)}
+            numbers = {str(number): option for number, option in enumerate(question.options, 1)}
+            menu = "".join(
+                f"  {number}) [{_KINDS.get(option.kind, sanitize_line(option.kind))}]"
+                f" {option_name(option.name)}\n"
+                for number, option in numbers.items()
+            )
+            self._write(f"\n{text}\n\n{menu}")
+            keys = {  # letters for kinds of which there is one: yes once, always, no
+                key: found[0]
+                for key, kind in _KEYS.items()
+                if len(found := [option for option in question.options if option.kind == kind]) == 1
+            }
+            answers = keys | numbers
             named = "".join(f"{key} ({_KINDS[option.kind]}), " for key, option in keys.items())
             choice = f"Choose {named}1-{len(question.options)}, or q to choose nothing: "
-            self._write(f"Asked at {asked_at}. {choice}")
+            self._write(f"Asked at {clock_time()}. {choice}")
             while True:
                 answer = await self._lines.read()
                 if answer is None:
@@ -176,19 +186,6 @@ class TerminalAsker(_TerminalTalk):
                 self._write("Choose one of these letters or numbers: ")
 
 
-def _keys_of(options: Sequence[v1.PermissionOption]) -> dict[str, v1.PermissionOption]:
-    """The letters for one option each: yes once, always, no."""
-    named = {key: [option for option in options if option.kind == kind] for key, kind in _KEYS.items()}
-    return {key: found[0] for key, found in named.items() if len(found) == 1}
-
-
-def _menu(options: Sequence[v1.PermissionOption]) -> str:
-    return "".join(
-        f"  {number}) [{_KINDS.get(option.kind, sanitize_line(option.kind))}] {option_name(option.name)}\n"
-        for number, option in enumerate(options, 1)
-    )
-
-
 _HELP: Final = "(!d declines, !q cancels the question)"
 
 
@@ -197,7 +194,7 @@ class _FormStopped(Exception):
 
 
 class TerminalForms(_TerminalTalk):
-    """A `FormAsker`."""
+    """Implements `FormAsker`."""
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
         return await self._talk(form.message, agent, partial(self._fill, form))

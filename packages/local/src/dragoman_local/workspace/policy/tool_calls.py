@@ -1,4 +1,4 @@
-"""Remembers an agent's tool calls, because a permission request may name nothing but a call's id.
+"""Remembers an agent's tool calls, because a permission request may name only a call's id.
 
 The latest calls are kept, bounded in number and in bytes. What a call said once stays known until it is
 forgotten: neither an empty member nor the end of the call takes it back, so an agent cannot announce a
@@ -23,10 +23,10 @@ from dragoman_local.workspace.policy.tool_inputs import merge_inputs
 
 MOST_CALLS: Final = 256
 MOST_BYTES: Final = 1024 * 1024
-"""How many calls are kept, and how many bytes of what was said about them."""
+"""The most calls to keep, and the most bytes of messages about them."""
 
 MOST_IDS: Final = 16_384
-"""Calls of which no more is known than that they were announced; beyond that, any may be one."""
+"""The most calls that are only known as announced; above it, any id may be one."""
 
 FORGOTTEN: Final = "(the agent's announcement of this call is no longer known)"
 
@@ -53,8 +53,8 @@ _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class ToolCalls:
-    """The calls of any number of sessions, or of one. Updates are many and questions few, so what was said is
-    kept unread.
+    """The calls of any number of sessions, or of one. Updates are many and questions few, so messages are
+    kept undecoded.
     """
 
     def __init__(self) -> None:
@@ -67,13 +67,13 @@ class ToolCalls:
         return bool(self._calls or self._forgotten)
 
     def on_update(self, notification: v1.SessionNotification) -> None:
-        """For `Client.update`: called on the spot, and so before any request that came later."""
+        """For `Client.update`: called at once, so before any later request."""
         update = notification.update
         if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
             self.hear(notification.session_id, Raw(write(update)))
 
     def hear(self, session_id: str, update: Raw) -> str:
-        """Take in an update about a call, and say which; one that cannot be read says nothing."""
+        """Read an update about a call, and return the call; an unreadable one is ignored."""
         try:
             return self.take(session_id, _updates.decode(update))
         except _UNREADABLE:
@@ -105,17 +105,21 @@ class ToolCalls:
         return name
 
     def said(self, session_id: str, name: str) -> tuple[bytes, ...] | None:
-        """What was said of a call, unread: nothing of one that is not known. None if it may be forgotten."""
+        """Return the messages about a call, undecoded; empty for an unknown call. None if they may be
+        forgotten.
+        """
         fields = self._calls.get((session_id, name))
         if fields is None:
             return None if self._forgotten else ()
         return tuple(fields.get(member, b"") for member in _MEMBERS)
 
     def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
-        """Earlier messages about the call of a request."""
+        """Return earlier messages about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
-        if fields is None and not _tells_what(call):
+        if fields is None and not (
+            call.kind or call.name or call.content or call.locations or call.raw_input
+        ):  # an id and a title
             return unreadable if self._forgotten else None
         if fields is None:
             is_full = len(self._forgotten) == MOST_IDS
@@ -126,11 +130,6 @@ class ToolCalls:
             return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
         except SchemaError:
             return unreadable
-
-
-def _tells_what(call: v1.ToolCallUpdate) -> bool:
-    """Whether a request says more than an id and a title."""
-    return bool(call.kind or call.name or call.content or call.locations or call.raw_input)
 
 
 def _merge_input(before: bytes, after: bytes) -> bytes:

@@ -37,7 +37,7 @@ _HUNK: Final = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 
 class FileChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One change of one file, as one source shows it. Without a new text and a patch, nobody knows it."""
+    """One change of one file, from one source. Without a new text or a patch, it is unknown."""
 
     path: str
     source: str = ""
@@ -46,11 +46,11 @@ class FileChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The text that `new` replaces: a part of the file, or all of it. None: `new` is the whole file."""
     patch: str | None = None
     everywhere: bool = False
-    """Whether every place with the old text is changed."""
+    """Whether every place with the old text changes."""
 
 
 def changes_in(call: v1.ToolCallUpdate) -> tuple[FileChange, ...]:
-    """Every change that a call shows."""
+    """Return every change in a call."""
     content: Sequence[Any] = call.content if isinstance(call.content, list) else ()
     shown = [
         FileChange(
@@ -66,7 +66,7 @@ def changes_in(call: v1.ToolCallUpdate) -> tuple[FileChange, ...]:
 
 
 def texts_of(changes: Sequence[FileChange], remarks: Iterable[str] = ()) -> tuple[v1.Diff, ...]:
-    """Every text, with its earlier version if known; a remark belongs to no file."""
+    """Return every text, with its earlier version if known; a remark belongs to no file."""
     whole = [change for change in changes if change.source in ("diff", "write")]
     shown = [
         v1.Diff(path=change.path, new_text=change.new, old_text=UNSET if change.old is None else change.old)
@@ -77,8 +77,8 @@ def texts_of(changes: Sequence[FileChange], remarks: Iterable[str] = ()) -> tupl
 
 
 def result_of(changes: Sequence[FileChange], before: str | None) -> str | None:
-    """The text of a file after its changes; None if they do not agree on one. `before` is the file as it is,
-    None if there is none or nobody knows it.
+    """Return the text of a file after its changes; None if they contradict each other. `before` is the
+    current file, None if it does not exist or is unknown.
     """
     results = set()
     for source in dict.fromkeys(change.source for change in changes):
@@ -110,7 +110,7 @@ def _apply(change: FileChange, text: str | None) -> str | None:
 
 
 def apply_patch(patch: str, text: str) -> str | None:
-    """A text after a unified diff of it; None if the diff does not fit."""
+    """Return a text after its unified diff; None if the diff does not fit."""
     lines = text.splitlines(keepends=True)
     result: list[str] = []
     at = 0
@@ -167,7 +167,7 @@ def _text(fields: Mapping[Any, Any], keys: Sequence[str]) -> str | None:
 
 
 def remarks_in(call: v1.ToolCallUpdate) -> list[str]:
-    """The agent's remarks beside a call, as plain text."""
+    """Return the agent's remarks about a call, as plain text."""
     return [
         item.content.text
         for item in (call.content if isinstance(call.content, list) else ())
@@ -197,16 +197,16 @@ _KNOWN_OF_COMMANDS: Final = _KNOWN_KEYS | {"args", *VARIABLE_KEYS}
 
 MOST_TEXTS: Final = 256
 MOST_CHARACTERS: Final = 65_536
-"""How many texts are kept that nobody understands, and how many characters of them."""
+"""The most unknown texts to keep, and the most characters of them."""
 
 MOST_EARLIER: Final = 8
-"""Values of one member that an agent has replaced by others; more than that say no more than that it did."""
+"""The most replaced values of one member; above it, only the fact of a replacement is kept."""
 
 MOST_PLACES: Final = 300
-"""Paths that are compared with rules for one act; of an act that names more, any might be one."""
+"""The most paths of one act to compare with rules; in an act with more, any might match."""
 
 LONGEST_PATH: Final = 4096
-"""No system opens a longer one."""
+"""The most characters of a path: no system opens a longer one."""
 
 _DEEPEST: Final = 32
 
@@ -226,7 +226,7 @@ _MARKS: Final = {"**": ANY, "*": RUN, "?": ONE}
 
 
 def bounded(texts: Iterable[str | None]) -> tuple[list[str], bool]:
-    """The texts up to the bound, and whether those are all; None is one that cannot be read."""
+    """Return the texts up to the limit, and whether those are all; None is an unreadable one."""
     kept: list[str] = []
     left = MOST_CHARACTERS
     for text in texts:
@@ -238,14 +238,14 @@ def bounded(texts: Iterable[str | None]) -> tuple[list[str], bool]:
 
 
 def unknown_texts(raw: object) -> Iterator[str | None]:
-    """Every text of an input under a name of unknown meaning, names of files included; None for what is too
-    deep.
+    """Return every text of an input under a name of unknown meaning, with names of files; None if it is
+    nested too deep.
     """
     return (text for text, is_prose in _texts_in(raw) if not is_prose)
 
 
 def prose_in(raw: object) -> Iterator[str]:
-    """Texts that carry nothing out, and may still name what is meant."""
+    """Return texts that run nothing, but may name the target."""
     return (text for text, is_prose in _texts_in(raw) if is_prose and text is not None)
 
 
@@ -276,8 +276,8 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
 
 
 def merge_inputs(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The present input of a tool: later members replace earlier ones. An earlier text that a later one does
-    not continue is kept under a name of its own, so that an agent takes nothing back by saying it otherwise.
+    """Return the current input of a tool: later members replace earlier ones. An earlier text that a later
+    one does not continue is kept under its own name, so that an agent can't take anything back.
     """
     merged = {**before, **after}
     for name in before.keys() & after.keys():
@@ -302,7 +302,7 @@ def _continues(before: object, after: object) -> bool:
 
 
 def patched_paths(raw: Mapping[Any, Any]) -> Iterator[str]:
-    """The files that a patch in the input names."""
+    """Return the files in a patch of the input."""
     for key in PATCH_KEYS:
         patch = raw.get(key)
         for match in _PATCHED.finditer(patch) if isinstance(patch, str) else ():
@@ -312,7 +312,7 @@ def patched_paths(raw: Mapping[Any, Any]) -> Iterator[str]:
 
 
 def is_odd(path: str) -> bool:
-    """Whether a path is written so that a program may take it for another one."""
+    """Whether a program may read the path as a different one."""
     return (
         path.strip() != path
         or path[:1] in "\"'@"
@@ -324,12 +324,12 @@ def is_odd(path: str) -> bool:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is a place in the network."""
+    """Whether a text is a network address."""
     return re.match(r"\s*(?:https?|wss?|ftps?|s3|gs|ssh|git)://", text, re.IGNORECASE) is not None
 
 
 def is_place(text: str) -> bool:
-    """Whether a text can hardly be anything but a path."""
+    """Whether a text is almost surely a path."""
     return (
         (text.startswith(_PLACES) or text[:7].lower() == "file://")
         and len(text) <= LONGEST_PATH
@@ -338,7 +338,7 @@ def is_place(text: str) -> bool:
 
 
 def canonical_paths(paths: Iterable[str], base: str, home: str) -> tuple[str, ...]:
-    """Paths as the disk spells them, absolute."""
+    """Return absolute paths as spelled on the disk."""
     whole = [_canonical(path, home) for path in paths if path]
     whole = [path if path.startswith("/") else f"{base}/{path}" for path in whole]
     # A path that needs no thought is brought into one spelling; `..` is left for the rules to see.
@@ -346,8 +346,8 @@ def canonical_paths(paths: Iterable[str], base: str, home: str) -> tuple[str, ..
 
 
 def possible_places(texts: Sequence[str], prose: Sequence[str], *, base: str, home: str) -> tuple[str, ...]:
-    """Every path that could be read in these texts, with marks for what a pattern leaves open. In prose only
-    what is written like a path counts.
+    """Return every path that these texts may contain, with marks for open parts of a pattern. In prose only
+    texts in the form of a path count.
     """
     found: dict[str, None] = {}
     pieces = [(piece, False) for text in texts for piece in _pieces(text)]

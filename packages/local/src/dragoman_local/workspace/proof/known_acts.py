@@ -1,4 +1,4 @@
-"""Acts that were read before: sessions are much alike, and to read one takes a hundred times as long.
+"""A cache of acts: sessions are similar, and reading an act takes a hundred times as long.
 
 What is kept is found by all that it was made of, so the same words give the same act. It serves any number of
 recordings that are read one after the other, for as long as the disk stays as it is.
@@ -24,7 +24,7 @@ from dragoman_local.workspace.policy.tool_inputs import TEXT_KEYS
 Value = TypeVar("Value")
 
 MOST_KNOWN: Final = 8192
-"""Values that are kept for the next time; then all are forgotten."""
+"""The most cached values; above it all are forgotten."""
 
 _UPDATES: Final = (
     b'{"jsonrpc":"2.0","method":"session/update"',
@@ -45,13 +45,13 @@ _frames = json_decoder(_UpdateFrame)
 
 
 class KnownActs:
-    """Making one reads nothing."""
+    """The cache. Constructing reads nothing."""
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}  # of the types that `remember` was asked for
 
     def remember(self, key: object, make: Callable[[], Value]) -> Value:
-        """What was made of this before, or is made now."""
+        """Return the cached result, or compute it now."""
         value: Value | None = self._values.get(key)
         if value is None:
             if len(self._values) >= MOST_KNOWN:
@@ -84,7 +84,9 @@ def read_update(frame: bytes) -> tuple[str, CallUpdate]:
 
 
 def essence(call: v1.ToolCallUpdate, *, keeps_texts: bool) -> v1.ToolCallUpdate:
-    """What makes an act of a call: neither its id, nor what it printed, nor the texts of its changes."""
+    """Return the parts of a call that determine its act: not its id, its output, or the
+    texts of its changes.
+    """
     content = [
         replace(item, new_text="", old_text=UNSET) if isinstance(item, v1.Diff) else item
         for item in (call.content if isinstance(call.content, list) else ())

@@ -32,18 +32,18 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def is_milder(self) -> bool:
-        """Whether it would be allowed, and was refused."""
+        """Whether it would be allowed, but was refused."""
         return self.decision.outcome == "allow" and self.recorded.answer == "deny"
 
     @property
     def is_stricter(self) -> bool:
-        """Whether it would be denied, and was allowed."""
+        """Whether it would be denied, but was allowed."""
         return self.decision.outcome == "deny" and self.recorded.answer == "allow"
 
     @property
     def is_held_by_wall(self) -> bool:
-        """Whether it is asked for want of a rule, and could change nothing but the session's folders behind
-        the sandbox. The network is not kept away, nor what may be read.
+        """Whether it is only asked for lack of a rule, and could change only the session's folders in the
+        sandbox. Network access and reads are not covered.
         """
         act, decision = self.act, self.decision
         if decision.outcome != "ask" or decision.is_rule or decision.needs_person or act.fetches:
@@ -62,11 +62,11 @@ class TrialCounts(Struct, kw_only=True):
     sessions: int = 0
     acts: dict[Source, dict[Outcome, int]] = field(default_factory=dict)
     flaws: dict[str, int] = field(default_factory=dict)
-    """Acts that are not judged, or not as they were, by the reason."""
+    """Acts that are not judged, or not exactly, by reason."""
     stricter: int = 0
     milder: int = 0
     held_by_wall: int = 0
-    """Questions that the sandbox would make needless."""
+    """Questions that the sandbox would avoid."""
 
     @property
     def judged(self) -> int:
@@ -74,7 +74,7 @@ class TrialCounts(Struct, kw_only=True):
 
     @property
     def questions(self) -> int:
-        """Acts that are asked; what was announced and done asks nobody."""
+        """Return acts that are asked; those that were announced and done ask nobody."""
         return sum(self.acts.get(source, {}).get("ask", 0) for source in ("request", "lent"))
 
     def add(self, verdict: Verdict) -> None:
@@ -87,10 +87,10 @@ class TrialCounts(Struct, kw_only=True):
 
 
 class PolicyTrial:
-    """Judges acts, one stream after the other. Making one reads nothing."""
+    """Judges acts, one stream after the other. Constructing reads nothing."""
 
     def __init__(self, find_policy: Callable[[tuple[str, ...]], Policy]) -> None:
-        """`find_policy` gives the policy for the folders of a session; it is asked once for each."""
+        """`find_policy` returns the policy for a session's folders; it is called once for each."""
         self._find_policy = find_policy
         self._policies: dict[tuple[str, ...], Policy] = {}
         self._decisions: dict[Act, PolicyDecision] = {}
@@ -98,7 +98,7 @@ class PolicyTrial:
         self._turn: tuple[str, int] = ("", 0)
 
     def judge(self, recorded: RecordedAct) -> Verdict | None:
-        """None for an act that cannot be read."""
+        """Return the verdict; None for an unreadable act."""
         act = recorded.act
         if act is None:
             return None
@@ -152,7 +152,7 @@ def without_names(act: Act) -> Act:
 
 
 class TrialRecord:
-    """Judges acts as they come, and counts them. It keeps the fields that rules use, not file contents."""
+    """Judges acts as they arrive, and counts them. It keeps the fields for rules, not file contents."""
 
     def __init__(self, trial: PolicyTrial) -> None:
         self.counts = TrialCounts()
@@ -177,7 +177,7 @@ class TrialRecord:
 
 
 def count(acts: Iterable[RecordedAct], trial: PolicyTrial) -> tuple[TrialCounts, list[Verdict]]:
-    """The counts, and every verdict in its order."""
+    """Return the counts, and every verdict in order."""
     record = TrialRecord(trial)
     for recorded in acts:
         record.take(recorded)

@@ -38,18 +38,18 @@ from dragoman_local.workspace.proof.known_acts import KnownActs, essence, is_upd
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]
-"""The agent asked for permission, used something lent, or announced a call and asked nobody."""
+"""A permission request, a use of the client's files or terminals, or an announced call without a question."""
 
 Answer: TypeAlias = Literal["allow", "deny", "none"]
-"""What the agent got; `none` if nobody decided: it was cancelled, it failed, or it was not asked."""
+"""The agent's answer; `none` if nobody decided: it was cancelled, it failed, or it was not asked."""
 
 UNREADABLE: Final = "the request cannot be read"
 HIDDEN: Final = "a secret in it was made unreadable"
 
 MOST_TEXTS: Final = 64
 MOST_CHARACTERS: Final = 1024 * 1024
-"""Files whose text is known from the recording, and the longest text that is kept: what a write makes of
-it is compared with what a person was shown.
+"""The most files with a known text, and the longest text to keep: the result of a write is compared with the
+shown change.
 """
 
 _HUB: Final = b'{"hub":'
@@ -73,13 +73,13 @@ class RecordedAct(Struct, frozen=True, kw_only=True):
     time: float
     source: Source
     act: Act | None
-    """None if it cannot be read."""
+    """None if it is unreadable."""
     turn: int = 0
     answer: Answer = "none"
     by: str = ""
-    """Who answered: `policy`, or the name of a person; empty where the recording does not say."""
+    """Who answered: `policy`, or the name of a person; empty if the recording does not have it."""
     flaw: str = ""
-    """Why it cannot be judged as it was."""
+    """The reason why it can't be judged exactly."""
 
 
 class _Envelope(Struct):
@@ -124,7 +124,7 @@ _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class ActFold:
-    """Reads the entries of one stream, in their order."""
+    """Reads the entries of one stream, in order."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class ActFold:
         home: str = "",
         known: KnownActs | None = None,
     ) -> None:
-        """`known` is shared by folds that are used one after the other: sessions are much alike."""
+        """`known` is shared by folds that are used one after the other: sessions are similar."""
         self._stream = stream
         self._is_hubs = False
         self._known = KnownActs() if known is None else known

@@ -27,11 +27,11 @@ class SessionNeeds(Struct, frozen=True, kw_only=True):
 
     profile: Literal["read-only", "workspace"]
     writes: tuple[str, ...] = ()
-    """Files and folders at the top of the session's folders in which it changed something."""
+    """Changed files and folders at the top of the session's folders."""
     outside: tuple[str, ...] = ()
-    """Folders outside of them in which it changed something."""
+    """Changed folders outside of them."""
     hosts: tuple[str, ...] = ()
-    """Named in commands and in inputs of tools."""
+    """Hosts in commands and in inputs of tools."""
     has_commands: bool = False
 
 

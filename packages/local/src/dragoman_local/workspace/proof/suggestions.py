@@ -34,7 +34,7 @@ from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of,
 from dragoman_local.workspace.proof.policy_trial import Verdict, without_names
 
 LEAST: Final = 2
-"""Questions that a rule has to save: what came up once may never come up again."""
+"""The least questions that a rule must save: a single one may never come again."""
 
 EXAMPLES: Final = 2
 
@@ -87,11 +87,11 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     """Rules that belong together, and the questions that they save."""
 
     text: str
-    """As a policy says them."""
+    """The rules in the form of a policy."""
     saves: int
     examples: tuple[str, ...]
     runs_code: bool = False
-    """Whether it allows a command that may run code which the agent has written."""
+    """Whether it allows a command that may run code written by the agent."""
 
 
 class _Need(NamedTuple):
@@ -111,9 +111,7 @@ PolicyIn = Callable[[tuple[str, ...]], Policy]
 def suggest(
     verdicts: Sequence[Verdict], policy_in: PolicyIn, *, source: str, least: int = LEAST
 ) -> Iterator[Suggestion]:
-    """Suggest rules, the best first. They would be appended to `source`; each has to save `least`
-    questions.
-    """
+    """Suggest rules, the best first. They would be appended to `source`; each must save `least` questions."""
     asked = [each for each in verdicts if _is_spared(each)]
     refused = {without_names(each.act) for each in verdicts if each.recorded.answer == "deny"}
     parts = {act: parts_of(act) for act in refused}
@@ -308,7 +306,7 @@ def _shown(act: Act) -> str:
 
 
 def described(suggestion: Suggestion) -> str:
-    """A suggestion as text: its rules below a comment."""
+    """Return a suggestion as text: its rules below a comment."""
     questions = "1 question" if suggestion.saves == 1 else f"{suggestion.saves} questions"
     remark = f"# Saves {questions}, such as: {'; '.join(suggestion.examples)}\n"
     if suggestion.runs_code:

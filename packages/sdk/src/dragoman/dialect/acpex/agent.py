@@ -36,7 +36,7 @@ from dragoman.dialect.streamed_text import StreamedText, StreamedTurns
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 HAD = ("initialize", "authenticate", "session/new", "session/load", "session/prompt", "session/set_mode")
-"""What such an agent may be asked. The last is not in the overview, but its sessions may have modes."""
+"""Methods that an ACPex agent accepts. The last one is not in the overview, but sessions may have modes."""
 
 
 class AcpexAgent(SpeakingEdge):
@@ -45,7 +45,7 @@ class AcpexAgent(SpeakingEdge):
     name: ClassVar[str] = "acpex"
     form: ClassVar[AcpexForm] = OverviewForm()
     has_credentials: ClassVar[bool] = True
-    """Whether `authenticate` has a place for them."""
+    """Whether `authenticate` has a field for credentials."""
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

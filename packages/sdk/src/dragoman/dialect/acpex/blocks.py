@@ -92,7 +92,7 @@ def _read_link(block: Object, note: Note) -> Object | None:
 
 
 def link_name(uri: str) -> str:
-    """The last part of an address, or all of it."""
+    """Return the last part of an address, or the whole address."""
     return uri.rstrip("/").rpartition("/")[2] or uri or "resource"
 
 
@@ -130,7 +130,7 @@ def is_flat(block: Object) -> bool:
 
 
 def write_all(blocks: Json, form: AcpexForm, note: Note) -> list[Object]:
-    """Every block that the form can say."""
+    """Write every block that the form supports."""
     written_blocks = [form.block(block, note) for block in as_list(blocks) if type(block) is dict]
     return [block for block in written_blocks if block is not None]
 

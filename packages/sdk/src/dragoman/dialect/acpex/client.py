@@ -46,7 +46,7 @@ TAKEN = (
     "terminal/kill",
     "terminal/release",
 )
-"""What an agent may ask such a client."""
+"""Methods that an agent may call at an ACPex client."""
 
 
 class AcpexClient(SpeakingEdge):
@@ -198,7 +198,7 @@ class AcpexWireClient(AcpexClient):
         self._ids = OwnIds("update")
 
     def convert_update(self, session: str, update: Object) -> list[Object]:
-        """Each update has an id of its own, as the schemas demand."""
+        """Give each update its own id, as the schemas demand."""
         if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
             self.calls.end_of(session, update, ignore_note)
         written_update = self.form.update(update, self.note)

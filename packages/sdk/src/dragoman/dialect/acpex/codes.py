@@ -1,8 +1,8 @@
-"""Error codes both ways. The overview numbers its errors as it likes, and two of its numbers mean something
+"""Translates error codes, both ways. ACPex's overview has its own numbers, and two of them mean something
 else in v1: -32002 is "permission denied" there and "not found" here, -32001 is "not found" and, in its
-examples, "authentication failed". So codes are translated by what they mean, the original code stays in
-`data.acpexCode`, and none of these passes as it is. The code of ACPex also uses -32000 for whatever fails;
-v1 clients would ask their user to log in.
+examples, "authentication failed". So codes are translated by their meaning, and the original code stays in
+`data.acpexCode`. The code of ACPex also uses -32000 for any failure; v1 clients would ask their user to log
+in.
 """
 
 from __future__ import annotations
@@ -35,18 +35,20 @@ MEANINGS: dict[int, tuple[int, ...]] = {
     BAD_STATE: (INVALID_REQUEST,),
     UNSUPPORTED: (METHOD_NOT_FOUND,),
 }
-"""What each of its codes is in v1; where there are two, the second is for logins that failed."""
+"""The v1 meaning of each ACPex code; if there are two, the second is for failed logins."""
 
 SPOKEN = {AUTH_REQUIRED: MISSING, NOT_FOUND: MISSING} | dict.fromkeys(
     (MISSING, BAD_STATE, UNSUPPORTED), INTERNAL_ERROR
 )
-"""What v1's codes are in acpex. v1 gives no meaning to the last three, acpex does: they must not pass."""
+"""The ACPex code for each v1 code. The last three have a meaning only in ACPex, so they must not pass
+unchanged.
+"""
 
 _LOGIN = re.compile(r"(?i)\b(un)?auth(enticat\w+|oriz\w+)?\b|\bapi key\b|\bcredentials?\b")
 
 
 def read_error(error: Json, method: str, note: Note) -> Object:
-    """An error of an acpex peer in v1."""
+    """Translate an error of an ACPex peer into v1."""
     code, fields = _code_and_error(error)
     if code not in MEANINGS:
         return fields
@@ -56,7 +58,7 @@ def read_error(error: Json, method: str, note: Note) -> Object:
 
 
 def write_error(error: Json, note: Note) -> Object:
-    """An error of a v1 peer in acpex."""
+    """Translate an error of a v1 peer into ACPex."""
     code, fields = _code_and_error(error)
     acpex_code = as_object(fields.get("data")).get("acpexCode")
     if type(acpex_code) is int and code in MEANINGS.get(acpex_code, ()):

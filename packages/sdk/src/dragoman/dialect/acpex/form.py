@@ -16,11 +16,11 @@ from dragoman.dialect.originals import keep, restore
 
 
 class AcpexForm(ABC):
-    """v1 in, the peer's form out."""
+    """Converts v1 messages to the peer's form."""
 
     name: ClassVar[str]
     tag: ClassVar[str]
-    """What says the kind of an update: `kind` or `type`."""
+    """The field that names the kind of an update: `kind` or `type`."""
 
     @abstractmethod
     def block(self, block: Object, note: Note) -> Object | None:
@@ -28,19 +28,19 @@ class AcpexForm(ABC):
 
     @abstractmethod
     def greeting(self, params: Object, note: Note) -> Object:
-        """Params of `initialize`."""
+        """Write the params of `initialize`."""
 
     @abstractmethod
     def introduction(self, result: Object, note: Note) -> Object:
-        """Result of `initialize`."""
+        """Write the result of `initialize`."""
 
     @abstractmethod
     def prompt(self, params: Object, note: Note) -> Object:
-        """Params of `session/prompt`."""
+        """Write the params of `session/prompt`."""
 
     @abstractmethod
     def end(self, result: Object, note: Note) -> Object:
-        """Result of `session/prompt`."""
+        """Write the result of `session/prompt`."""
 
     @abstractmethod
     def update(self, update: Object, note: Note) -> Object | None:
@@ -48,20 +48,20 @@ class AcpexForm(ABC):
 
 
 def with_original(fields: Object, original: Json, written_again: Json, form: AcpexForm) -> Object:
-    """`fields` with the original in `_meta`, unless writing `fields` again gives the original anyway."""
+    """Return `fields` with the original in `_meta`, unless converting `fields` back already gives the
+    original.
+    """
     return fields if written_again == original else keep(fields, form.name, original)
 
 
 def original(
     fields: Object, form: AcpexForm, convert: Callable[[Any], Object], foreign: Callable[[Object], object]
 ) -> Object | None:
-    """The original of `fields`, if there is one in this form: the peer need not know the other form, even
-    if the sender used both.
-    """
+    """Return the original of `fields`, if it is in this form: the peer may not know the other form."""
     value = restore(fields, form.name, convert)
     return value if type(value) is dict and not foreign(value) else None
 
 
 def written_update(form: AcpexForm, update: Object) -> Object | None:
-    """The update in this form, without an entry in the ledger."""
+    """Return the update in this form, without an entry in the ledger."""
     return form.update(update, ignore_note)

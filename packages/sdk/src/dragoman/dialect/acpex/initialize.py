@@ -26,7 +26,7 @@ PROMPTS = ("audio", "image", "embeddedContext")
 
 
 def read_greeting(params: Json, form: AcpexForm, note: Note) -> Object:
-    """Params of `initialize`."""
+    """Read the params of `initialize`."""
     params = drop_original(as_object(params))
     offers = _camel(_first_object(params, "clientCapabilities", "capabilities"))
     files = next((offers[name] for name in ("fs", "fileSystem", "filesystem") if name in offers), None)
@@ -56,7 +56,7 @@ def _camel(offers: Object) -> Object:
 
 
 def read_introduction(result: Json, form: AcpexForm, note: Note) -> Object:
-    """Result of `initialize`."""
+    """Read the result of `initialize`."""
     result = drop_original(as_object(result))
     offers = _camel(_first_object(result, "agentCapabilities", "capabilities"))
     sessions = as_object(offers.get("sessions"))

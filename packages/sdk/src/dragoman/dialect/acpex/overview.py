@@ -1,4 +1,4 @@
-"""The form of the overview document: `kind` with everything under `content`."""
+"""The form in the overview document: `kind`, with all fields under `content`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROLES = {"agent_message_chunk": "assistant", "user_message_chunk": "user"}
 
 
 class OverviewForm(AcpexForm):
-    """`acpex`."""
+    """The form `acpex`."""
 
     name = "acpex"
     tag = "kind"
@@ -135,7 +135,7 @@ NAMELESS = {"name": "unknown", "version": "unknown"}
 
 
 def note_others(offers: Object, names: tuple[str, ...], phrase: LedgerNote, note: Note) -> None:
-    """Say so if something is offered that the form has no name for."""
+    """Record each offered capability that the form has no name for."""
     if any(value for name, value in offers.items() if name not in names):
         note(phrase)
 

@@ -33,10 +33,10 @@ SNAKE = {
     "authentication_methods": "authenticationMethods",
     "output_byte_limit": "outputByteLimit",
 }
-"""Plain maps go out as they were written, and Elixir writes names like these."""
+"""Maps whose keys keep their form: Elixir programs use snake_case names in them."""
 
 EMPTY_ANSWERS = ("fs/write_text_file", "terminal/kill", "terminal/release", "session/load", "authenticate")
-"""Methods whose answers say nothing by themselves; some programs answer null."""
+"""Methods with empty answers; some programs answer null."""
 
 
 class SpeakingEdge(Edge):
@@ -59,7 +59,7 @@ class SpeakingEdge(Edge):
         return [("inside", _failure(request_id, sorry)) for request_id in open_ids]
 
     def tidy(self, message: Message) -> Message:
-        """The same message with `jsonrpc` and in camelCase; the same object if nothing changes."""
+        """Return the same message with `jsonrpc` and in camelCase; the same object if nothing changes."""
         params, result = self._camel(message.params), self._camel(message.result)
         # An error of null beside a result is none.
         error = UNSET if message.error is None and result is not UNSET else message.error
@@ -76,7 +76,7 @@ class SpeakingEdge(Edge):
         return rename_members(value, SNAKE)
 
     def read_answer(self, message: Message, pending_request: tuple[str, str] | None) -> list[Out]:
-        """An answer of the peer that needs no rule of its own."""
+        """Read an answer of the peer that has no rule of its own."""
         method, _ = pending_request or ("", "")
         if pending_request is None and message.id is not None:
             # Nobody waits for it. To hand it on could answer a question that the policy has answered.
@@ -93,7 +93,7 @@ class SpeakingEdge(Edge):
         return [("inside", Message("2.0", message.id, UNSET, UNSET, result))]
 
     def write_answer(self, message: Message) -> list[Out]:
-        """An answer of the inside that needs no rule of its own."""
+        """Write an answer to the peer that has no rule of its own."""
         if message.error is not UNSET:
             error = write_error(message.error, self.note)
             return [("peer", message if error == message.error else _failure(message.id, error))]

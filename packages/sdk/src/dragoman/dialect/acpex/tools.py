@@ -30,7 +30,7 @@ NAMELESS = "Tool call"
 
 
 def read_call(content: Object, note: Note) -> Object | None:
-    """`tool_call` in v1; None without an id, because nothing could refer to it."""
+    """Read a `tool_call` into v1. None without an id: no later message could refer to it."""
     call = call_id(content)
     if not call:
         return None
@@ -48,7 +48,7 @@ def read_call(content: Object, note: Note) -> Object | None:
 
 
 def read_result(content: Object) -> Object | None:
-    """`tool_call_update` in v1: an output is the end of its call."""
+    """Read a `tool_call_update` into v1. An output ends its call."""
     call = call_id(content)
     if not call:
         return None
@@ -74,7 +74,7 @@ def _words(content: Object) -> Object:
 
 
 def parse_arguments(arguments: Json, note: Note) -> Json:
-    """The object in the string; any other value unchanged."""
+    """Return the object in the string; return any other value unchanged."""
     if type(arguments) is not str:
         return arguments
     try:
@@ -92,7 +92,7 @@ def to_json(value: Json) -> str:
 
 
 def write_call(update: Object, note: Note) -> Object:
-    """The announcement, from a v1 `tool_call`."""
+    """Write the announcement of a v1 `tool_call`."""
     title, name = as_text(update.get("title")), as_text(update.get("name"))
     if name and title and name != title:
         note(TOOL_TITLE)
@@ -120,7 +120,7 @@ def note_changes(update: Object, note: Note) -> None:
 
 
 def write_result(update: Object, note: Note) -> Object:
-    """The output, from everything known about a call at its end."""
+    """Write the output of a call, from everything known about the call at its end."""
     if update.get("status") == "failed":
         note(TOOL_FAILED)
     return {"toolCallId": as_text(update.get("toolCallId")), "output": _output(update, note)}

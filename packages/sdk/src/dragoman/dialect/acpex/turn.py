@@ -23,7 +23,7 @@ BY_ERROR = "acpexStopReason"
 def read_end(
     result: Object, streamed_text: StreamedText, form: AcpexForm, note: Note
 ) -> tuple[list[Object], Object]:
-    """The blocks that still have to be sent, and v1's result."""
+    """Return the blocks that still must be sent, and v1's result."""
     result = drop_original(result)
     reason = as_text(result.get("stopReason"))
     stop_reason = NEAREST.get(reason, reason)
@@ -74,7 +74,7 @@ def _original_result(result: Object, form: AcpexForm) -> Object:
 
 
 def turn_error(result: Object, note: Note) -> Object | None:
-    """The error that an `error` at the end of a turn is in v1."""
+    """Return the v1 error for an `error` at the end of a turn."""
     if result.get("stopReason") != "error":
         return None
     note(ENDED_BY_ERROR)

@@ -27,7 +27,9 @@ CHUNKS = {
 
 
 def read_update(update: Object, form: AcpexForm, note: Note) -> list[Object]:
-    """Read an update into v1: none if v1 can't express it, several for a message of several blocks."""
+    """Read an update into v1. The result is empty if v1 can't express it; a message of several blocks becomes
+    several updates.
+    """
     update = drop_original(update)  # an original that the peer made up itself would be none of ours
     type_name = as_text(update.get("type"))
     if not type_name and type(update.get("sessionUpdate")) is str:

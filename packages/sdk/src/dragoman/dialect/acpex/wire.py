@@ -25,7 +25,7 @@ from dragoman.dialect.originals import drop_original
 
 
 class WireForm(AcpexForm):
-    """`acpex-wire`."""
+    """The form `acpex-wire`."""
 
     name = "acpex-wire"
     tag = "type"

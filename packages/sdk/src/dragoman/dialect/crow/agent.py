@@ -52,7 +52,7 @@ WRITERS = {
     "session/prompt": write_prompt,
 }
 OWN = "crow/own"
-"""Remembered of requests that the edge makes itself: their answers end here."""
+"""Marks requests that the edge itself sends: their answers stop here."""
 
 
 class CrowAgent(Edge):
@@ -273,7 +273,7 @@ class CrowAgent(Edge):
         return refusal(message.id, INTERNAL_ERROR, "Internal error: the agent's answer makes no sense")
 
     def peer_ended(self) -> list[Out]:
-        """Answer the client's open requests: the agent no longer will."""
+        """Answer the client's open requests, because the agent is gone."""
         reason = "Internal error: the agent has ended"
         waiting = [request_id for request_id, (method, _) in self._pending_requests.items() if method != OWN]
         for request_id in waiting:

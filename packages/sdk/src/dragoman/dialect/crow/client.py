@@ -52,7 +52,9 @@ ANSWER = "permission_response"
 
 
 class CrowClient(Edge):
-    """Its `cancel` is answered at once, its `permission_response` answers the agent's question."""
+    """Answers the client's `cancel` at once, and turns its `permission_response` into an
+    answer to the agent.
+    """
 
     name = NAME
 

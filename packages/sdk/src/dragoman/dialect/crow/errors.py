@@ -1,4 +1,4 @@
-"""Errors, both ways. Crow's invalid params name each field and why it was refused, in `data.errors`:
+"""Errors, both ways. In crow, `data.errors` of an invalid params error names each field and the reason:
 
     {"code": -32602, "message": "Invalid params",
      "data": {"errors": [{"field": "prompt", "reason": "is missing"}]}}
@@ -24,7 +24,7 @@ from dragoman.schema import SchemaError, examine, v1
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 WHOLE = "params"
-"""The field of a complaint that names none."""
+"""The field name of a complaint that names no field."""
 
 _FILLERS: Object = {"sessionId": "any", "cwd": "/", "mcpServers": [], "prompt": []}
 """Valid values of every field that a request of crow may get wrong: one takes the place of each wrong value
@@ -37,14 +37,14 @@ _DEPTH = 20
 
 
 class ParamError(Struct, frozen=True):
-    """A field, as its sender calls it, and why it was refused."""
+    """The sender's name of a field, and the reason why the field was refused."""
 
     field: str
     reason: str
 
 
 def param_errors(fields: Object, kind: str) -> list[ParamError]:
-    """Everything in these v1 params that v1 does not accept, with crow's names."""
+    """Return everything in these v1 params that v1 does not accept, with crow's names."""
     errors: list[ParamError] = []
     for _ in range(len(_FILLERS) + 1):
         try:
@@ -67,13 +67,13 @@ def param_errors(fields: Object, kind: str) -> list[ParamError]:
 
 
 def invalid_params(request_id: Id | UnsetType, *errors: ParamError, why: str = "Invalid params") -> Message:
-    """The refusal of a request of a crow client."""
+    """Refuse a request of a crow client."""
     entries = [{"field": error.field, "reason": error.reason} for error in errors]
     return refusal(request_id, INVALID_PARAMS, why, {"errors": entries})
 
 
 def write_error(message: Message, note: Note) -> Message:
-    """An error of a v1 agent, for a crow client."""
+    """Translate an error of a v1 agent for a crow client."""
     if not is_error(message.error):
         return _replace_error(message, note)
     error = as_object(message.error)
@@ -92,7 +92,7 @@ def write_error(message: Message, note: Note) -> Message:
 
 
 def read_error(message: Message, note: Note) -> Message:
-    """An error of a crow agent, for a v1 client. Any other value becomes an error too."""
+    """Translate an error of a crow agent for a v1 client. Any other value becomes an error too."""
     if not is_error(message.error):
         return _replace_error(message, note)
     error = as_object(message.error)
@@ -109,7 +109,7 @@ def is_error(error: Json) -> bool:
 
 
 def is_complaint(message: Message) -> bool:
-    """About a frame that could not be read: an error that answers no request."""
+    """Whether this error answers no request: it is about an unreadable frame."""
     return message.error is not UNSET and message.id in (None, UNSET)
 
 

@@ -27,7 +27,7 @@ _MCP = ("http", "sse")
 
 
 def read_hello(params: Object, note: Note) -> Object:
-    """The client's `initialize`."""
+    """Read the client's `initialize`."""
     hello: Object = {"protocolVersion": _version(params.get("protocol_version"), note)}
     hello["clientCapabilities"] = {}  # it could not be asked for any of them
     if as_object(params.get("client_capabilities")):
@@ -49,7 +49,7 @@ def write_hello(params: Object, note: Note) -> Object:
 
 
 def read_welcome(result: Object, note: Note) -> Object:
-    """The agent's answer to it."""
+    """Read the agent's answer to `initialize`."""
     able = as_object(result.get("agent_capabilities"))
     prompt = as_object(able.get("prompt_capabilities"))
     mcp = as_object(able.get("mcp_capabilities"))

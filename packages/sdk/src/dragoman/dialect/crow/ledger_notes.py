@@ -1,5 +1,5 @@
-"""The kinds of loss and repair that the ledger may record for crow, in fixed words. The dialect's page in
-the documentation lists exactly these.
+"""The kinds of loss and repair that the ledger may record for crow. The dialect's page in the documentation
+lists exactly these.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _rename_members(value: Json, names: dict[str, str], depth: int) -> Json:
 
 
 def either(fields: Object, snake: str, camel: str) -> Json:
-    """A field by crow's name, or by v1's."""
+    """Return a field by crow's name or by v1's name."""
     return fields[snake] if snake in fields else fields.get(camel)
 
 
@@ -86,7 +86,7 @@ def with_original(fields: Object, original: Object) -> Object:
 
 
 def shallow(value: Json) -> bool:
-    """Whether a value is nested so little that it can be walked through safely."""
+    """Whether a value is nested flat enough to walk through it safely."""
     level: list[Any] = [value]
     for _ in range(_DEPTH):
         level = [
@@ -101,5 +101,5 @@ def shallow(value: Json) -> bool:
 
 
 def without_nulls(fields: Object) -> Object:
-    """Remove nulls, which mean "absent" in v1, wherever crow has no meaning for them."""
+    """Remove nulls, which mean "absent" in v1, wherever they have no meaning in crow."""
     return {name: value for name, value in fields.items() if value is not None}

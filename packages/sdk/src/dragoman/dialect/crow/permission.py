@@ -24,7 +24,7 @@ from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 
 TERMINAL = "terminal"
-"""The tool that runs commands, in crow's document."""
+"""The tool that runs commands, as crow's document names it."""
 
 _KINDS = {"approve": "allow_once", "allow": "allow_once", "reject": "reject_once", "deny": "reject_once"}
 """What crow's option ids mean. v1's own words for the kinds are understood too."""
@@ -59,9 +59,7 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
 
 
 def read_input(arguments: Json, *, tool: Json = None) -> Json:
-    """A tool's input. Crow's is a text, and most often the text of a JSON object; that of its terminal is the
-    command.
-    """
+    """Read a tool's input. In crow it is a text, usually JSON; the input of its terminal is the command."""
     try:
         value = msgspec.json.decode(arguments) if type(arguments) is str else arguments
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -159,13 +157,13 @@ def _arguments(raw: Json) -> str:
 
 
 def write_choice(session: str, call_id: str, option_id: str | None) -> Object:
-    """The answer to send to a crow agent."""
+    """Return the answer for a crow agent."""
     which = {"outcome": "cancelled"} if option_id is None else {"option_id": option_id}
     return {"session_id": session, "tool_call_id": call_id, **which}
 
 
 def read_choice(params: Object) -> str | None:
-    """The option that a `permission_response` names; None if it names none, or contradicts itself.
+    """Return the option that a `permission_response` names; None if it names none or contradicts itself.
 
     Besides our form, v1's own outcome is understood: as an object, or its members side by side.
     """
@@ -182,7 +180,9 @@ def read_choice(params: Object) -> str | None:
 
 
 def reject_option(update: Object) -> str | None:
-    """The id of the option that rejects, for a question that nobody was asked; None if there is none."""
+    """Return the id of the rejecting option, for a question that nobody saw; None if there
+    is no such option.
+    """
     options = [as_object(option) for option in as_list(update.get("permission_options"))]
     may_reject = [each for each in options if each.get("kind") in (None, "reject_once", "reject_always")]
     known = [_read_option({"id": each.get("id")}) or {"kind": ""} for each in may_reject]

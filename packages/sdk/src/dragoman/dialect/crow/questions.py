@@ -35,7 +35,7 @@ class OpenQuestions:
         self._used: set[tuple[str, str]] = set()  # ids are never used again: an old answer must not fit
 
     def name(self, session: str, call_id: str) -> str:
-        """The id for a question about this tool call: the call's own id, the first time."""
+        """Return an id for a question about this tool call; the first question gets the call's own id."""
         name, times = call_id, 1
         while (session, name) in self._used:
             times += 1

@@ -1,4 +1,4 @@
-"""Requests about sessions and the answers to them, both ways. `session/new` is in camelCase in both.
+"""Requests about sessions and their answers, both ways. `session/new` is in camelCase in both.
 
 A request that v1 does not take gives why; an answer that makes no sense gives None.
 """
@@ -16,7 +16,7 @@ from dragoman.dialect.message import Json, Object, as_list, as_object
 from dragoman.dialect.originals import drop_original, restore
 
 ParamsOrErrors: TypeAlias = "Object | list[ParamError]"
-"""Params of v1, or everything that is wrong with them."""
+"""The v1 params, or the list of all their errors."""
 
 
 def read_new(params: Object, settings: EdgeSettings, note: Note) -> ParamsOrErrors:
@@ -92,7 +92,7 @@ def _check(fields: Object, params: Object, names: set[str], kind: str, note: Not
 
 
 def read_opened(result: Json, note: Note) -> Object | None:
-    """A crow agent's answer to `session/new`."""
+    """Read a crow agent's answer to `session/new`."""
     fields = to_camel(as_object(result))
     if fits(fields, "NewSessionResponse"):
         return as_object(fields)
@@ -113,7 +113,7 @@ def write_opened(result: Json, note: Note) -> Object | None:
 
 
 def read_loaded(result: Json, note: Note) -> Object:
-    """A crow agent's answer to `session/load`, whose document shows none."""
+    """Read a crow agent's answer to `session/load`; the dialect's document shows no example."""
     fields = to_camel(as_object(result))
     if fits(fields, "LoadSessionResponse"):
         return as_object(fields)

@@ -40,7 +40,7 @@ _NEVER_BEGAN = frozenset(
 
 
 def read_end(message: Message, note: Note) -> Message:
-    """A crow agent's answer to a prompt, in v1."""
+    """Translate a crow agent's answer to a prompt into v1."""
     if message.error is not UNSET:
         return read_error(message, note)
     result = as_object(message.result)
@@ -68,7 +68,7 @@ def _failure(request_id: Id | UnsetType, result: Object) -> Message:
 
 
 def write_end(message: Message, note: Note) -> Message:
-    """A v1 agent's answer to a prompt, in crow."""
+    """Translate a v1 agent's answer to a prompt into crow."""
     if message.error is not UNSET:
         return _write_failure(message, note)
     result = as_object(message.result)

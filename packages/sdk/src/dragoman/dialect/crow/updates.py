@@ -84,7 +84,7 @@ def _read_block(update: Object, text: str) -> Object:
 
 
 def flat(block: Object) -> str | None:
-    """The plain text of a block; None if the value is not a block."""
+    """Return the plain text of a block; None if the value is not a block."""
     kind = block.get("type")
     if kind == "text":
         text = block.get("text")

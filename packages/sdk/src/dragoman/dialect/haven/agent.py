@@ -78,7 +78,7 @@ class HavenAgent(Edge):
         return ("session/load", session) in open_requests and ("session/prompt", session) not in open_requests
 
     def question(self, message: Message) -> Object:
-        """The params of a permission request in v1."""
+        """Translate the params of a permission request into v1."""
         params = as_object(message.params)
         call, session = as_object(params.get("toolCall")), as_text(params.get("sessionId"))
         return {**params, "toolCall": read_call(call, session, self._calls, self)}
@@ -92,7 +92,7 @@ class HavenAgent(Edge):
         return message if update == before else with_params(message, {**params, "update": update})
 
     def read(self, update: Object, session: str) -> Object:
-        """An update of the dialect in v1."""
+        """Translate an update of the dialect into v1."""
         kind = as_text(update.get("sessionUpdate"))
         if kind in ("tool_call", "tool_call_update"):
             return read_call(update, session, self._calls, self, whole=kind == "tool_call")

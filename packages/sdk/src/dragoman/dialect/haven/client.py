@@ -114,7 +114,7 @@ class HavenClient(Edge):
         return [("peer", message)]
 
     def question(self, params: Object) -> Object:
-        """The params of a permission request in the dialect."""
+        """Translate the params of a permission request into the dialect."""
         call, session = as_object(params.get("toolCall")), as_text(params.get("sessionId"))
         return {**params, "toolCall": write_call(call, session, self._calls, self, whole=True)}
 
@@ -127,7 +127,7 @@ class HavenClient(Edge):
         return message if update == before else with_params(message, {**params, "update": update})
 
     def write_update(self, update: Object, session: str) -> Object:
-        """An update of v1 in the dialect."""
+        """Translate a v1 update into the dialect."""
         kind = as_text(update.get("sessionUpdate"))
         if kind not in LISTED:
             self.note_loss(*UNLISTED)

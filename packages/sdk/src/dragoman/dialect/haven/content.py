@@ -28,7 +28,7 @@ def write_blocks(blocks: Json) -> Json:
 
 
 def read_block(block: Json, edge: Edge) -> Json:
-    """A block of the dialect in v1."""
+    """Translate a block of the dialect into v1."""
     fields = as_object(block)
     if _is_flat(fields):
         edge.note_repair(*FLAT)
@@ -40,7 +40,7 @@ def read_block(block: Json, edge: Edge) -> Json:
 
 
 def write_block(block: Json) -> Json:
-    """A block of v1 in the dialect."""
+    """Translate a v1 block into the dialect."""
     fields = as_object(block)
     original = restore(fields, NAME, _convert)
     if original is not None:

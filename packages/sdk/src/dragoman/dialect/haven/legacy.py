@@ -54,7 +54,7 @@ class LegacyClient(HavenClient):
 
 
 class LegacyAgent(HavenAgent):
-    """Its permission requests that wait for no answer are shown as tool calls, and stop it unless allowed."""
+    """Shows permission notices as tool calls, and stops the agent unless the tool is allowed."""
 
     name = LEGACY
     SIGNS_FROM_PEER: ClassVar[Signs] = {}

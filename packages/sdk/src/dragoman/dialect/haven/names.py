@@ -22,7 +22,7 @@ LISTED = frozenset(
         "current_mode_update",
     }
 )
-"""The updates that the reference knows."""
+"""The updates in the reference."""
 
 KNOWN = LISTED | {
     "compaction_summary_chunk",
@@ -37,12 +37,12 @@ KNOWN = LISTED | {
     "subagent_update",
     "usage_update",
 }
-"""The updates that v1 knows: what may stand under the older form's discriminator."""
+"""The updates of v1, which the older form may name under its own discriminator."""
 
 STOP_REASONS = frozenset({"end_turn", "max_tokens", "cancelled", "refusal"})
 
 NoteText: TypeAlias = tuple[str, str]
-"""What it is about, and what is done: the words of a ledger entry."""
+"""The subject of a ledger entry, and the action that was taken."""
 
 # Lost.
 TITLE: NoteText = ("a title beside a tool's name", "left out: a tool call has a name only")

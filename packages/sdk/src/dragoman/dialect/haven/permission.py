@@ -27,7 +27,7 @@ class HavenQuestions:
         self._open.owe(request.id, (choices,))
 
     def hear(self, message: Message, edge: Edge) -> Message | None:
-        """The answer as it may be passed on; None if there is no such request. An error without an id
+        """Return the answer that may be passed on; None if there is no such request. An error without an id
         passes.
         """
         pending = self._open.settle(message.id)
@@ -46,7 +46,7 @@ class HavenQuestions:
         self._open.settle(request_id)
 
     def cancel_all(self) -> list[Message]:
-        """Answers for all open permission requests, when nobody is left to decide them."""
+        """Return answers for all open permission requests when nobody can decide them any more."""
         waiting = [request_id for request_id, (choices,) in self._open.items() if choices is not None]
         for request_id in waiting:
             self._open.settle(request_id)

@@ -19,7 +19,7 @@ _NEAREST = {"delete": "file", "move": "file", "think": "other", "fetch": "other"
 
 UNNAMED = "Tool call"
 MANY = 4096
-"""Calls that are remembered; of the rest, only what each message says itself is known."""
+"""The most calls to remember. Of older calls, only the content of each message itself is known."""
 
 
 class HavenToolCalls:
@@ -89,7 +89,7 @@ def _with_kind(fields: Object, report: Object, edge: Edge) -> Object:
 def write_call(
     call: Object, session: str, calls: HavenToolCalls, edge: Edge, *, whole: bool = False
 ) -> Object:
-    """The same in the dialect. `whole` if it must say all that the reference demands of a call."""
+    """Write a tool call in the dialect. `whole` requires every field that the reference demands of a call."""
     facts = calls.of(session, call.get("toolCallId"))
     name = _name(call, facts, edge)
     fields = rename_members(call, {"toolCallId": "id"})

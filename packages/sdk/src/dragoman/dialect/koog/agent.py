@@ -162,7 +162,7 @@ _TYPE = {"type": "sessionUpdate"}
 
 
 def read_introduction(result: Object) -> Object:
-    """The agent's answer to `initialize` in v1."""
+    """Translate the agent's answer to `initialize` into v1."""
     plain = rename_members(result, {"serverInfo": "agentInfo"})
     plain.pop("capabilities", None)
     if type(plain.get("protocolVersion")) is not int:

@@ -32,7 +32,7 @@ TOOL_CALL = {"title": "Tool call", "kind": "other", "status": "pending"}
 
 
 class KoogClient(Edge):
-    """Its requests pass as they are."""
+    """Passes the client's requests unchanged."""
 
     name = NAME
     SIGNS_FROM_PEER: ClassVar[Signs] = {"session/cancel": NO_SIGN}
@@ -94,7 +94,7 @@ def _write_introduction(result: Object) -> Object:
 
 
 def server_words(result: Object) -> Object:
-    """The guide's fields in the answer to `initialize`, for an agent that introduced itself in v1."""
+    """Return the guide's fields in the `initialize` answer, for an agent that answered in v1."""
     info = as_object(result.get("agentInfo"))
     server = {"name": info.get("name", "unknown"), "version": info.get("version", "unknown")}
     return {"capabilities": {"tools": _tools(result)}, "serverInfo": server}

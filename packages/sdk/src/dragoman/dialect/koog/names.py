@@ -8,13 +8,13 @@ NAME = "koog"
 
 UPDATE = "session/update"
 WHOLE = "message"
-"""The update that says a whole message."""
+"""The update with a whole message."""
 
 SHOWN = frozenset({WHOLE, "agent_message_chunk", "plan", "tool_call", "tool_call_update"})
-"""The updates that the guide shows. Its clients take any of v1."""
+"""The updates in the guide. Its clients accept any v1 update."""
 
 NoteText: TypeAlias = tuple[str, str]
-"""What it is about, and what is done: the words of a ledger entry."""
+"""The subject of a ledger entry, and the action that was taken."""
 
 # Lost.
 NO_BLOCK: NoteText = ("a part of a message that is not a block", "left out")

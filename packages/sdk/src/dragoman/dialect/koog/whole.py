@@ -16,11 +16,11 @@ from dragoman.dialect.originals import drop_original, keep, original_of
 _KINDS = {"assistant": "agent_message_chunk", "user": "user_message_chunk"}
 
 IN_ANSWER = "inAnswer"
-"""Marks a message that its agent says in the answer to the prompt: a koog client hears it there."""
+"""Marks a message that the agent sends in the answer to the prompt, where a koog client expects it."""
 
 
 def split(update: Object, params: Object, message_id: str, edge: Edge) -> list[Message]:
-    """The chunks of a whole message. `params` are the fields around it."""
+    """Split a whole message into chunks. `params` are the fields around it."""
     role = as_text(update.get("role", "assistant"))
     if role not in _KINDS:
         edge.note_repair(*ROLE)
@@ -111,7 +111,7 @@ def _part_of(message: Message) -> Object | None:
 
 
 def bare(message: Message) -> Message:
-    """The same without the original that it was made of."""
+    """Return the same update without the original that it was converted from."""
     update = update_of(message)
     if message.method != UPDATE or drop_original(update) is update:
         return message

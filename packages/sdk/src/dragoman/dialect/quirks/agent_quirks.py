@@ -26,7 +26,7 @@ from dragoman.schema.subagent_words import as_subagent_update
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
 
 LONGEST_REASON = 2000
-"""Characters of why a turn failed that go into the error."""
+"""The most characters of a failed turn's reason in the error."""
 
 
 class AnnouncedTwice(Quirk):
@@ -172,7 +172,7 @@ class FailedTurn(Quirk):
 
     @property
     def signs_from_peer(self) -> Signs:
-        """Text is looked at only while a turn fails."""
+        """Look at text only while a turn fails."""
         return self._FAILING_SIGNS if self._reasons else self.SIGNS_FROM_PEER
 
     def on_peer_notification(self, message: Message) -> Message:
@@ -246,7 +246,7 @@ _SAYS_MISSING = re.compile(r"(?i)not found|no such file|does not exist|ENOENT")
 
 
 class MissingFile(Quirk):
-    """gemini-cli reads a file before it creates it, and gives up when the file does not exist.
+    """gemini-cli reads a file before it creates it, and stops if the file does not exist.
 
     Any error makes its write fail; an empty file is what it can go on with.
 
@@ -271,7 +271,7 @@ class MissingFile(Quirk):
 
 
 class RunningSubagents(Quirk):
-    """claude-agent-acp lets the subagents of a turn run on when the turn is cancelled.
+    """claude-agent-acp does not stop the subagents of a turn when the turn is cancelled.
 
     Whoever cancels wants the work to stop. Subagents go on to use tools, and are shown as running.
 

@@ -35,8 +35,8 @@ from dragoman.dialect.quirks.quirk import Quirk
 
 
 class Quirks(Edge):
-    """Passes everything until the peer has introduced itself. For a peer without quirks it is free after
-    that.
+    """Passes everything unchanged until the peer has introduced itself. A peer without quirks costs nothing
+    after that.
     """
 
     name = "quirks"
@@ -113,11 +113,11 @@ QUIRKS: tuple[type[Quirk], ...] = (
     Unannounced,
     UnknownSession,
 )
-"""By name. Of those that one peer has, the first is nearest to it; none of them needs another one."""
+"""The quirks by name. If a peer has several, the first is nearest to it; no quirk depends on another."""
 
 
 def quirks_of(name: str, position: Position) -> list[type[Quirk]]:
-    """Those of a peer that calls itself so."""
+    """Return the quirks of a peer with this name."""
     return [quirk for quirk in QUIRKS if quirk.position == position and quirk.who.fullmatch(name)]
 
 
@@ -138,7 +138,7 @@ class QuirkChain(Edge):
 
     @property
     def signs_from_peer(self) -> Signs:
-        """A quirk may want to see more as long as something is under way."""
+        """Return the signs of all quirks. A quirk may need more signs while an operation is open."""
         all_signs = [edge.signs_from_peer for edge in self._edges]
         if all_signs != self._all_signs_from_peer:
             self._all_signs_from_peer, self._signs_from_peer = all_signs, join_signs(all_signs)
@@ -193,6 +193,6 @@ class _Any:
 
 
 def join_signs(all_signs: Sequence[Signs]) -> Signs:
-    """The signs of methods that none of several edges has to read."""
+    """Return the signs of methods that none of several edges must read."""
     methods = set.intersection(*(set(signs) for signs in all_signs))
     return {method: _Any([signs[method] for signs in all_signs]) for method in methods}

@@ -22,7 +22,7 @@ from dragoman.dialect.quirks.quirk import Quirk, session_of, with_update
 from dragoman.dialect.shown_terminal import ShownTerminal, exit_text
 
 MOST_CALLS = 32
-"""Tool calls whose output is remembered; with the bound of a terminal this is 8 MiB. The oldest go first."""
+"""The most tool calls whose output is remembered: 8 MiB with the limit of a terminal. The oldest go first."""
 
 _OUTPUT = ("terminal_output", "terminal_output_delta")
 _IsOwn: TypeAlias = Callable[[Object], bool]

@@ -23,15 +23,15 @@ class Quirk(Edge):
     title: ClassVar[str]
     """The name of the quirk, as the docs list it."""
     position: ClassVar[Position]
-    """What the peer is that has it."""
+    """The role of the peer with the quirk."""
     who: ClassVar[re.Pattern[str]]
-    """The names of those who have it."""
+    """The names of the programs with the quirk."""
     what: ClassVar[str]
-    """What the ledger calls it."""
+    """The ledger's name for the quirk."""
     action: ClassVar[str]
-    """What the ledger says was done."""
+    """The action, as the ledger describes it."""
     fix: ClassVar[str]
-    """What its author should do instead."""
+    """Advice for the author of the program."""
 
     # Updates pass undecoded, unless a quirk wants to see some.
     SIGNS_FROM_PEER: ClassVar[Signs] = {"session/update": NO_SIGN, "session/cancel": NO_SIGN}
@@ -89,7 +89,7 @@ class Quirk(Edge):
 
 
 def with_update(message: Message, update: Object) -> Message:
-    """The same notification with another update."""
+    """Return the same notification with another update."""
     return with_params(message, {**as_object(message.params), "update": update})
 
 
@@ -99,7 +99,7 @@ def session_of(message: Message) -> str:
 
 
 def error_text(error: Object) -> str:
-    """The text of an error for people, wherever the error has it."""
+    """Return the text of an error for people, from any field that has it."""
     data = error.get("data")
     details = as_object(data).get("details") or as_object(data).get("error") or data
     return " ".join(text for text in (error.get("message"), details) if type(text) is str)

@@ -19,7 +19,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 
 class TurningEdge(ReadsForPeer):
-    """Behind a v1 client."""
+    """The edge behind a v1 client."""
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -49,7 +49,7 @@ class TurningEdge(ReadsForPeer):
         return [self.tell_inside(message.id, result)]
 
     def folders_in(self, params: Object) -> Object | None:
-        """The folders in a request to create or load a session; None if it has no `cwd`."""
+        """Return the folders in a request to create or load a session; None if it has no `cwd`."""
         cwd = as_text(params.get("cwd"))
         if not cwd:
             return None
@@ -81,7 +81,7 @@ class TurningEdge(ReadsForPeer):
         return self.go_on(thread_id)
 
     def go_on(self, thread_id: str) -> list[Out]:
-        """Start the next turn, if the one before is over."""
+        """Start the next turn if the previous turn is over."""
         turns = self.turns_of(thread_id)
         prompt = turns.next()
         if prompt is not None:

@@ -154,8 +154,8 @@ class CodedAgent(TurningEdge):
         return [("inside", chunk_update(thread_id, "assistant", text)), self.tell_peer(message.id, None)]
 
     def folders_of(self, thread_id: str) -> Object | None:
-        """The folders for a read. An agent may read before it has sent the id of a new thread, if only one
-        is being created.
+        """Return the folders for a read. An agent may read before it has sent the id of a new thread, if only
+        one is being created.
         """
         early = self._creating[0] if len(self._creating) == 1 else None
         return self._folders.get(thread_id, early)

@@ -161,7 +161,7 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
             thread.entries.read(as_text(params.get("path")), as_text(fields.get("content")))
 
     def peer_ended(self) -> list[Out]:
-        """Cancel its turns: the end of its connection is the client's only way to cancel."""
+        """Cancel the client's turns: closing the connection is its only way to cancel."""
         cancels: list[Out] = [
             ("inside", notification("session/cancel", {"sessionId": thread.id}))
             for thread in self.threads.values()

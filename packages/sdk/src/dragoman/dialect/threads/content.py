@@ -27,7 +27,7 @@ def block(text: str) -> Object:
 
 
 def text_of_chunk(value: Json) -> str | None:
-    """The text of a chunk; None if it is not a text chunk."""
+    """Return the text of a chunk; None if it is not a text chunk."""
     fields = as_object(value)
     text = fields.get("chunk")
     return text if fields.get("type") == "text" and type(text) is str else None
@@ -40,8 +40,8 @@ def text_of_block(value: Json) -> str | None:
 
 
 def blocks_of(message: Json) -> list[Object] | None:
-    """The blocks of a user's message; None if a part is not defined in the dialect, because half a prompt
-    is another prompt.
+    """Return the blocks of a user's message; None if the dialect does not define a part: half a prompt is
+    another prompt.
     """
     chunks = as_object(message).get("chunks")
     if type(chunks) is not list:
@@ -51,7 +51,9 @@ def blocks_of(message: Json) -> list[Object] | None:
 
 
 def chunks_of(prompt: Json, note: Note) -> list[Object]:
-    """A prompt as chunks. Every agent must understand text and links; other content was not offered."""
+    """Return a prompt as chunks. Every agent must understand text and links; other content
+    was not offered.
+    """
     chunks = []
     for block in as_list(prompt):
         text = text_of_block(block)
@@ -67,7 +69,7 @@ def chunks_of(prompt: Json, note: Note) -> list[Object]:
 
 
 def chunk_update(thread: str, role: str, text: str, message_id: str | None = None) -> Message:
-    """One chunk of a message as an update."""
+    """Convert one chunk of a message to an update."""
     update: Object = {"sessionUpdate": UPDATE_OF_ROLE[role], "content": block(text)}
     if message_id is not None:
         update["messageId"] = message_id
@@ -75,7 +77,7 @@ def chunk_update(thread: str, role: str, text: str, message_id: str | None = Non
 
 
 def file_read(thread: str, call_id: str, path: str, text: str) -> Message:
-    """A file that was read, as a tool call that is over."""
+    """Show a file that was read as a finished tool call."""
     update: Object = {
         "sessionUpdate": "tool_call",
         "toolCallId": call_id,
@@ -89,7 +91,7 @@ def file_read(thread: str, call_id: str, path: str, text: str) -> Message:
 
 
 def text_of_call(content: Json) -> str | None:
-    """The text that a tool call shows; None if it shows none."""
+    """Return the text in a tool call; None if there is none."""
     texts = []
     for item in as_list(content):
         inner = as_object(as_object(item).get("content"))
@@ -103,7 +105,7 @@ def text_of_call(content: Json) -> str | None:
 
 
 def replay_updates(thread: str, entries: Json, note: Note) -> list[Message]:
-    """The entries of a thread as the updates of a session that is loaded, in order.
+    """Convert a thread's entries to the updates of a loaded session, in order.
 
     An entry is named by its place, so that it has the same name whenever the thread is loaded.
     """

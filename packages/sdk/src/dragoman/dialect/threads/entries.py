@@ -14,16 +14,16 @@ from dragoman.dialect.threads.content import ROLE_OF_UPDATE, Note, chunk, text_o
 from dragoman.dialect.threads.ledger_notes import Lost
 
 MOST_BYTES = 8 * 1024 * 1024
-"""What one thread keeps: a very long conversation, and no more than a process can afford for each of many."""
+"""The most bytes to keep of one thread: a very long conversation, which a process can afford many times."""
 
 MOST_CALLS = 1000
-"""Tool calls that are watched at once, for agents that never end one."""
+"""The most tool calls to watch at once: some agents never end a call."""
 
 MOST_READ = 1000
-"""Files that may still be told of in a tool call, for agents that tell of none."""
+"""The most files that may still appear in a tool call: some agents never report one."""
 
 OVERHEAD = 100
-"""About what a piece takes beside its text."""
+"""The approximate overhead of a piece of text, in bytes."""
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Entries:
         self._size = 0
 
     def begin(self, role: str, texts: list[str]) -> None:
-        """A whole message."""
+        """Add a whole message."""
         self._enter(_Entry({"type": "message", "role": role}))
         for text in texts:
             self._grow(text)
@@ -72,7 +72,7 @@ class Entries:
             del self._read[next(iter(self._read))]
 
     def update(self, update: Object) -> None:
-        """Add a v1 update, if it is of a kind that entries are made of."""
+        """Add a v1 update, if its kind becomes an entry."""
         kind = as_text(update.get("sessionUpdate"))
         if kind in ROLE_OF_UPDATE:
             self._say(ROLE_OF_UPDATE[kind], update)

@@ -23,12 +23,12 @@ from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 NAME = "threads"
 
 CODE = "threadsCode"
-"""Where v1 keeps a code that it would take for something else."""
+"""The field for a code that has another meaning in v1."""
 
 GONE = "the peer is gone"
 
 Then: TypeAlias = Callable[[Message], list[Out]]
-"""What is to be done with an answer."""
+"""The function that handles an answer."""
 
 
 class ThreadsEdge(Edge, ABC):
@@ -120,7 +120,7 @@ class ThreadsEdge(Edge, ABC):
     # What goes out.
 
     def ask_peer(self, method: str, params: Object | None, then: Then | None) -> Out:
-        """Send the peer a request. Without `then` its answer is ignored, and nothing is remembered."""
+        """Send the peer a request. Without `then` the answer is ignored and nothing is remembered."""
         self._last_number += 1
         if then is not None:
             self.of_peer.owe(self._last_number, then)
@@ -159,7 +159,7 @@ class ThreadsEdge(Edge, ABC):
     # Errors that pass through.
 
     def fail_peer(self, request_id: Id | UnsetType, error: Json) -> Out:
-        """An error of v1, for the peer."""
+        """Send a v1 error to the peer."""
         fields = as_object(error)
         data = as_object(fields.get("data"))
         if type(data.get(CODE)) is int:  # the peer's own kind said so
@@ -171,8 +171,8 @@ class ThreadsEdge(Edge, ABC):
         return self.refuse_peer(request_id, code if type(code) is int else INTERNAL_ERROR, why)
 
     def fail_inside(self, request_id: Id | UnsetType, error: Json) -> Out:
-        """An error of the peer, for v1. Beyond JSON-RPC's own codes the dialect has given none a meaning, and
-        v1 has: an agent that says -32000 has not asked anybody to log in.
+        """Send the peer's error to the v1 side. Codes beyond those of JSON-RPC are replaced: they mean
+        nothing in the dialect but something in v1, such as -32000 for a login.
         """
         fields = as_object(error)
         code, why = fields.get("code"), as_text(fields.get("message")) or "Internal error"
@@ -184,7 +184,7 @@ class ThreadsEdge(Edge, ABC):
         return self.refuse_inside(request_id, INTERNAL_ERROR, why, {CODE: code})
 
     def now(self) -> str:
-        """The time, if the host of this edge has given it a clock."""
+        """Return the time, if the host of this edge provides a clock."""
         return "" if self.settings.clock is None else self.settings.clock()
 
 

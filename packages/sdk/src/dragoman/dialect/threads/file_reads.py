@@ -28,11 +28,11 @@ from dragoman.dialect.threads.ledger_notes import Lost
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
 
 CHANGED = 409
-"""What our workspace answers when a file has another version than was expected."""
+"""Our workspace's error code for a file whose version differs from the expected one."""
 
 
 class ReadsAtPeer(ThreadsEdge):
-    """Reads files for v1 at the peer."""
+    """Reads files at the peer for the v1 side."""
 
     def read_at_peer(self, message: Message) -> list[Out]:
         method = str(message.method)
@@ -55,18 +55,18 @@ class ReadsAtPeer(ThreadsEdge):
         return [self.tell_inside(question.id, result)]
 
     def was_read(self, question: Message, fields: Object) -> None:
-        """For who keeps account of it."""
+        """Called after each read, to record it."""
 
 
 class ReadsForPeer(ThreadsEdge):
-    """Reads files for the peer, by v1 or by the host."""
+    """Reads files for the peer, through v1 or the host."""
 
     lent_by_client: frozenset[str] = frozenset()
-    """The methods of v1 that the client has offered."""
+    """The file methods that the v1 client has offered."""
 
     @abstractmethod
     def folders_of(self, thread_id: str) -> Object | None:
-        """`cwd` and `additionalDirectories` of a thread; None for an unknown thread."""
+        """Return `cwd` and `additionalDirectories` of a thread; None for an unknown thread."""
 
     def read_for_peer(self, message: Message) -> list[Out]:
         method = IN_V1[str(message.method)]
@@ -124,7 +124,7 @@ class ReadsForPeer(ThreadsEdge):
 
 
 def lent_by(client: Object) -> frozenset[str]:
-    """The file capabilities of a v1 client."""
+    """Return the file capabilities of a v1 client."""
     extensions = as_object(as_object(client.get("_meta")).get("dragoman")).get("extensions")
     methods = {as_text(name) for name in extensions} if type(extensions) is list else set()
     if as_object(client.get("fs")).get("readTextFile") is True:

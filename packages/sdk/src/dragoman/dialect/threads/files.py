@@ -29,20 +29,20 @@ WINDOWS = {
     "readTextFile": (("lineOffset", "line", 1), ("lineLimit", "limit", 0)),
     "readBinaryFile": (("byteOffset", "offset", 0), ("byteLimit", "limit", 0)),
 }
-"""Which part of a file: the names here and in v1, and what v1 begins to count with."""
+"""Fields that select a part of a file: the names here and in v1, and the first number in v1."""
 
 EXTENSIONS = tuple(sorted(method for method in IN_THREADS if method.startswith("_")))
 
 
 def wrong_params(thread: str, method: str) -> str:
-    """The reason to refuse such a request. `thread` is the thread's id as its sender knows it."""
+    """Return the reason to refuse a request. `thread` is the thread's id as its sender knows it."""
     subject = "pattern" if method == "_dragoman/fs/glob" else "path"
     parts = "; its offset and limit are whole numbers from 0" if IN_THREADS[method] in WINDOWS else ""
     return f"Invalid params: {thread} and {subject} are strings{parts}"
 
 
 def asked_in_v1(name: str, params: Json) -> Object | None:
-    """A threads agent's request, as params of v1."""
+    """Convert a threads agent's request to v1 params."""
     fields = as_object(params)
     v1_params: Object = {"sessionId": fields.get("threadId")}
     subject = "pattern" if name == "globSearch" else "path"
@@ -60,7 +60,7 @@ def asked_in_v1(name: str, params: Json) -> Object | None:
 
 
 def asked_in_threads(method: str, params: Json, note: Note) -> Object | None:
-    """A v1 agent's request, as params of this dialect."""
+    """Convert a v1 agent's request to params of this dialect."""
     fields = as_object(params)
     threads_params: Object = {"threadId": fields.get("sessionId")}
     subject = "pattern" if method == "_dragoman/fs/glob" else "path"
@@ -80,7 +80,7 @@ def asked_in_threads(method: str, params: Json, note: Note) -> Object | None:
 
 
 def told_in_v1(method: str, params: Json, result: Json, note: Note) -> Object | None:
-    """A threads client's answer, for the v1 agent that sent the request."""
+    """Convert a threads client's answer for the v1 agent that sent the request."""
     request, fields = as_object(params), as_object(result)
     if method == "_dragoman/fs/stat":
         stat = {"exists": fields.get("exists"), "isDirectory": fields.get("isDirectory")}
@@ -118,12 +118,14 @@ def _range_in_v1(fields: Object, content: str, version: Json, note: Note) -> Obj
 
 
 def is_excerpt(params: Object) -> bool:
-    """Whether a v1 read is for a part of its file."""
+    """Whether a v1 read asks for a part of its file."""
     return params.get("line") not in (None, 0, 1) or params.get("limit") is not None
 
 
 def needs_whole_text(name: str, params: Object, result: Json) -> bool:
-    """Whether this answer does not determine the version: it holds a part of the file, and no version."""
+    """Whether the version can't be computed from this answer: it holds only a part of the file, and no
+    version.
+    """
     members = as_object(result)
     return (
         name == "readTextFile"
@@ -134,8 +136,8 @@ def needs_whole_text(name: str, params: Object, result: Json) -> bool:
 
 
 def told_in_threads(name: str, result: Json, note: Note, *, whole: str | None = None) -> Object | None:
-    """v1's answer, for the threads agent that sent the request. `whole` is the text of the whole file, if
-    the answer holds only a part of it and no version.
+    """Convert v1's answer for the threads agent that sent the request. `whole` is the text of the whole file,
+    if the answer holds only a part and no version.
     """
     fields = as_object(result)
     if name == "stat":
@@ -190,20 +192,20 @@ def hash_text(text: str) -> int:
 
 
 def token_of_text(text: str) -> str:
-    """The version of a whole file, the same as `workspace.versions.version_of`: a file has one version,
-    however it is read and by whom.
+    """Return the version of a whole file, the same as `workspace.versions.version_of`: every reader gets the
+    same version.
     """
     return f"c{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
 
 
 def with_version(result: Object, number: Json) -> Object:
-    """A result of v1 that hands out the version where our workspace does."""
+    """Add the version to a v1 result, in the field that our workspace uses."""
     if not is_version(number):
         return result
     return {**result, "_meta": {"dragoman": {"version": token_of(number)}}}
 
 
 def version_in(result: Object) -> str | None:
-    """The token that a result of v1 carries in its `_meta`."""
+    """Return the version in the `_meta` of a v1 result."""
     token = as_object(as_object(result.get("_meta")).get("dragoman")).get("version")
     return token if type(token) is str else None

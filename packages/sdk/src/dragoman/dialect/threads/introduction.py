@@ -1,4 +1,4 @@
-"""Initializes the agent first, in the name of a client that never sends `initialize`.
+"""Initializes the agent first, on behalf of a client that never sends `initialize`.
 
 What the client asks meanwhile is held, within bounds, and goes on in its order. If the agent cannot be
 initialized, everything that was held is answered with why, and the next request tries again.
@@ -20,7 +20,7 @@ from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 MOST_HELD = 4 * 1024 * 1024
-"""Bytes that wait for the agent's introduction: some long messages, not a client that never stops."""
+"""The most bytes that wait for the agent's `initialize` answer: some long messages."""
 
 BUSY = "too much is waiting already"
 
@@ -81,11 +81,11 @@ class IntroducingEdge(ThreadsEdge):
         return value is not None and value is not False
 
     def session_setup(self, cwd: str | None = None) -> Object:
-        """The params with which every session is created."""
+        """Return the params for every new session."""
         return {"cwd": cwd or self.settings.cwd, "mcpServers": list(self.settings.mcp_servers)}
 
     def refused_to_agent(self, message: Message) -> list[Out]:
-        """The methods that an agent may call at other clients, but not here."""
+        """The methods that an agent may call at other clients but not here."""
         method = str(message.method)
         if method == "session/request_permission":
             if self.settings.answers_for_peer:

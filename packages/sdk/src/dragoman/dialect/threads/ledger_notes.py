@@ -121,11 +121,11 @@ REPAIRED: tuple[LedgerNote, ...] = tuple(
 
 
 CARRIED = frozenset({"user_message_chunk", "agent_message_chunk", "tool_call", "tool_call_update"})
-"""Entries are made of these."""
+"""The updates that become entries."""
 
 _PHRASES = {"agent_thought_chunk": Lost.THOUGHTS, "plan": Lost.PLANS, "plan_update": Lost.PLANS}
 
 
 def phrase_of(kind: str) -> LedgerNote | None:
-    """The loss when an update of this kind is dropped; None if it is translated."""
+    """Return the loss when an update of this kind is dropped; None if it is translated."""
     return None if kind in CARRIED else _PHRASES.get(kind, Lost.OTHER_UPDATES)

@@ -13,7 +13,7 @@ from dragoman.dialect.threads.content import Note
 from dragoman.dialect.threads.ledger_notes import RepairNotes
 
 LONG_AGO = "1970-01-01T00:00:00Z"
-"""For what has no time, if nobody gave the edge a clock; from a peer it means that there is none."""
+"""The time for content without a time, if the edge has no clock. From a peer this value means "no time"."""
 
 UNTITLED = "Untitled thread"
 LONGEST_TITLE = 80

@@ -25,14 +25,14 @@ from dragoman.dialect.threads.thread_lists import ThreadFacts
 from dragoman.wire.codes import INTERNAL_ERROR, NOT_FOUND
 
 MOST_PAGES = 100
-"""Of a list of sessions: an agent whose pages never end is not followed for ever."""
+"""The most pages of a list of sessions, for agents whose lists never end."""
 
 MOST_STRANGERS = 16
-"""Sessions that say something before we have learned that they were made."""
+"""The most sessions that may send messages before we know that they exist."""
 
 
 MOST_SEEN = 50_000
-"""Listed sessions that are remembered: as many as `MOST_PAGES` of the usual size."""
+"""The most listed sessions to remember: as many as `MOST_PAGES` pages of the usual size."""
 
 
 class OpeningEdge(IntroducingEdge):
@@ -137,7 +137,9 @@ class OpeningEdge(IntroducingEdge):
         return [out for request in waiting for out in request.then(thread)]
 
     def stranger(self, session_id: str) -> Thread | None:
-        """An agent may say something in a session before it has answered the request that makes it."""
+        """Return a thread for a session that sends messages before the agent has answered the request that
+        creates it.
+        """
         strangers = sum(not (thread.is_open or thread.opening) for thread in self.threads.values())
         if not self._creating or not session_id or strangers >= MOST_STRANGERS:
             return None
@@ -167,7 +169,7 @@ class OpeningEdge(IntroducingEdge):
 # The state that an edge keeps for a thread whose agent speaks v1: one session.
 
 MOST_WAITING = 64
-"""Requests that wait for one thread to be opened, or for its turn to end."""
+"""The most requests that wait for one thread to be opened, or for its turn to end."""
 
 
 class WaitingRequest(NamedTuple):

@@ -14,7 +14,7 @@ from msgspec import UnsetType
 from dragoman.dialect.message import Id, Object
 
 MOST_WAITING = 64
-"""Prompts that wait in one thread."""
+"""The most prompts that wait in one thread."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class ThreadPrompt:
 
 @dataclass
 class ThreadPrompts:
-    """The prompts of one thread: the running one, and those that wait."""
+    """The prompts of one thread: the running prompt, and the waiting ones."""
 
     running: ThreadPrompt | None = None
     waiting: deque[ThreadPrompt] = field(default_factory=deque)
@@ -38,7 +38,7 @@ class ThreadPrompts:
         return self.running is not None and self.running.is_cancelled
 
     def admit(self, prompt: ThreadPrompt) -> bool:
-        """Whether it may wait."""
+        """Add a prompt to the queue; return False if the queue is full."""
         if len(self.waiting) >= MOST_WAITING:
             return False
         self.waiting.append(prompt)
@@ -52,14 +52,14 @@ class ThreadPrompts:
         return self.running
 
     def end(self) -> ThreadPrompt | None:
-        """End the running prompt, and return it if it has to be answered; a cancelled one has been
-        answered.
+        """End the running prompt, and return it if it still needs an answer; a cancelled prompt has its
+        answer.
         """
         prompt, self.running = self.running, None
         return None if prompt is None or prompt.is_cancelled else prompt
 
     def cancel(self) -> list[ThreadPrompt]:
-        """All that have to be answered now."""
+        """Cancel all prompts, and return those that need an answer now."""
         prompts = list(self.waiting)
         self.waiting.clear()
         if self.running is not None and not self.running.is_cancelled:

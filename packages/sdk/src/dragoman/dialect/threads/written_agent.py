@@ -28,12 +28,12 @@ from dragoman.dialect.threads.turns import ThreadPrompt
 from dragoman.wire.codes import INVALID_PARAMS, NOT_FOUND
 
 MOST_THREADS = 1000
-"""An agent that creates threads without end is told to stop."""
+"""The most threads: an agent that creates more gets an error."""
 
 
 @dataclass
 class AgentThread:
-    """A thread of ours."""
+    """A thread that we keep for the agent."""
 
     id: str
     cwd: str

@@ -34,7 +34,7 @@ from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes, phrase_of
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 MOST_THREADS = 1000
-"""Each is a session of the agent."""
+"""The most threads: each is a session of the agent."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
         return self.when_ready(message)
 
     def folders_of(self, thread_id: str) -> Object:
-        """The files of the agent: below its folder."""
+        """Return the folders for the agent's reads: the session's own folder."""
         return {"cwd": self.settings.cwd, "additionalDirectories": []}
 
     def asked_when_ready(self, message: Message) -> list[Out]:

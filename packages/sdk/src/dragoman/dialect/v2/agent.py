@@ -87,7 +87,7 @@ class V2Agent(Edge):
 
     @property
     def holding(self) -> bool:
-        """Whether messages wait for the agent's `initialize`, or for its MCP tools."""
+        """Whether messages wait for the agent's `initialize` answer, or for its MCP tools."""
         return bool(self._held_messages) or self._openings.lending.is_waiting
 
     def succeeded_by(self) -> Edge:

@@ -10,14 +10,14 @@ from dragoman.wire.codes import INTERNAL_ERROR, VERSION_UNSUPPORTED
 
 
 def under_client_id(message: Message, client_id: Id | UnsetType, result: Json) -> Message:
-    """An answer under the client's id; the same message where nothing has to change."""
+    """Return an answer with the client's id; the same message if nothing changes."""
     if message.id == client_id and message.result is result:
         return message
     return answer(client_id, result)
 
 
 def plain(method: str, result: Json, report: LossReporter) -> Json:
-    """Results that say the same in both versions, but for details."""
+    """Translate results that differ only in details between the versions."""
     fields = as_object(result)
     if method == "session/list":
         return _convert_list(fields, report)
@@ -30,7 +30,9 @@ def plain(method: str, result: Json, report: LossReporter) -> Json:
 
 
 def convert_error(message: Message, client_id: Id | UnsetType, report: LossReporter) -> Message:
-    """Convert an error. The codes mean the same in both versions, except one about versions that v1 lacks."""
+    """Convert an error. Codes mean the same in both versions, except one code about
+    versions, which v1 lacks.
+    """
     error = as_object(message.error)
     code, why = error.get("code"), error.get("message")
     if type(code) is not int or type(why) is not str:

@@ -1,4 +1,4 @@
-"""Tool calls and terminals of a session: v2's upserts as v1's `tool_call` and `tool_call_update`.
+"""Tool calls and terminals of a session: v2's upserts become v1's `tool_call` and `tool_call_update`.
 
 The first that is heard of a call announces it. What v1 wants whole and v2 says in pieces (content that grows,
 output of a terminal, `_meta`) is kept here and said whole.
@@ -28,7 +28,7 @@ class V2AgentToolCalls:
         return call_id in self._calls
 
     def upsert(self, update: Object) -> list[Object]:
-        """A `tool_call_update`, as an update of v1."""
+        """Translate a `tool_call_update` into v1."""
         call_id = update.get("toolCallId")
         if not fits(call_id, str):
             self._tell.note_loss("a tool call without an id", "left out")
@@ -42,7 +42,7 @@ class V2AgentToolCalls:
         return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields}]
 
     def members(self, update: Object, *, made_up: bool = False) -> Object:
-        """The fields of an upsert in v1, remembered, except for an unknown call that is only made up."""
+        """Return the fields of an upsert in v1, and remember them, unless the call is unknown and made up."""
         call_id = update["toolCallId"]
         call = self._calls.get(call_id)
         if call is None and made_up:
@@ -72,7 +72,7 @@ class V2AgentToolCalls:
         return [self._content(call_id)]
 
     def terminal(self, update: Object) -> list[Object]:
-        """A `terminal_update` or a `terminal_output_chunk`."""
+        """Translate a `terminal_update` or a `terminal_output_chunk`."""
         terminal_id = as_text(update.get("terminalId"))
         terminal = self._terminals.setdefault(terminal_id, V2Terminal())
         if update["sessionUpdate"] == "terminal_update":
@@ -89,7 +89,7 @@ class V2AgentToolCalls:
         return []
 
     def rest(self) -> list[Object]:
-        """Terminal output that is held back until there is more of it."""
+        """Return updates with the terminal output that was held back."""
         if not self._waiting:
             return []
         calls = dict.fromkeys(self._shown_by[terminal_id] for terminal_id in self._waiting)
@@ -97,7 +97,7 @@ class V2AgentToolCalls:
         return [self._content(call_id) for call_id in calls]
 
     def unseen(self) -> None:
-        """At the end: terminal output that no tool call has shown."""
+        """At the end, record terminal output that no tool call has shown."""
         if any(
             key not in self._shown_by and not terminal.is_empty for key, terminal in self._terminals.items()
         ):
@@ -122,7 +122,7 @@ class V2Terminal(ShownTerminal):
     """One terminal of one session."""
 
     def update(self, fields: Object, report: LossReporter) -> None:
-        """Apply an upsert: fields that it does not name stay as they are."""
+        """Apply an upsert: absent fields keep their values."""
         if any(fields.get(name) for name in ("size", "capabilities", "_meta")):
             report.note_loss("size, capabilities and _meta of a terminal", "left out: v1 is shown its text")
         if "command" in fields:
@@ -138,7 +138,7 @@ class V2Terminal(ShownTerminal):
         self.unsent = max(self.unsent, len(self.output) or 1)
 
     def add(self, data: Json, report: LossReporter) -> None:
-        """A chunk of output in base64."""
+        """Add a chunk of output in base64."""
         try:
             more = binascii.a2b_base64(as_text(data), strict_mode=True)
         except ValueError:

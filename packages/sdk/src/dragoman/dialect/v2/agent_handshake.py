@@ -26,18 +26,18 @@ class ClientAbilities(Struct, frozen=True, kw_only=True):
     plans: bool = False
     subagents: bool = False
     tools: tuple[str, ...] = ()
-    """Files and terminals of the client, by the names that they have as tools."""
+    """The client's files and terminals, by their names as tools."""
 
 
 class V2Welcome(Struct, frozen=True, kw_only=True):
     """The parts of the v2 agent's answer to `initialize` that are needed later."""
 
     stdio: bool = False
-    """Whether it starts MCP servers."""
+    """Whether the agent starts MCP servers."""
 
 
 def offer(params: Object) -> Object:
-    """The client's `initialize`, for an agent of either version."""
+    """Return the client's `initialize` for an agent of either version."""
     client_offers = as_object(params.get("clientCapabilities"))
     capabilities: Object = {}
     if type(client_offers.get("elicitation")) is dict:
@@ -69,7 +69,7 @@ def abilities(params: Object) -> ClientAbilities:
 
 
 def speaks_v1(result: Object) -> bool:
-    """Whether this is the answer of a v1 agent, which does not need us."""
+    """Whether this is the answer of a v1 agent, which needs no translation."""
     version = result.get("protocolVersion")
     return (type(version) is int and version == 1) or (version != VERSION and "agentCapabilities" in result)
 
@@ -80,7 +80,7 @@ def welcome(result: Object) -> V2Welcome:
 
 
 def convert_introduction(result: Object, report: LossReporter) -> Object:
-    """The v2 agent's answer in v1."""
+    """Translate the v2 agent's answer into v1."""
     offers = as_object(result.get("capabilities"))
     methods = [_method(as_object(item), report) for item in as_list(result.get("authMethods"))]
     capabilities = _capabilities(offers)

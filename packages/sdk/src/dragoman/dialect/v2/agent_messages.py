@@ -18,7 +18,7 @@ WHOLE = {
 CHUNKS = frozenset(WHOLE.values())
 
 REMEMBERED = 64
-"""Messages whose text is remembered, per session; of older ones only that they were shown."""
+"""The most messages per session whose text is remembered; of older messages, only that they were shown."""
 
 _PLAIN = {"sessionUpdate", "messageId", "content"}
 _TEXT = {"type", "text"}
@@ -34,7 +34,7 @@ class Messages:
         self._old: set[tuple[str, str]] = set()
 
     def chunk(self, update: Object) -> list[Object]:
-        """The same update where nothing has to change."""
+        """Translate a chunk; the same update if nothing changes."""
         kind, message_id = update["sessionUpdate"], as_text(update.get("messageId"))
         content = block(update.get("content"), self._tell)
         if content is None:

@@ -1,4 +1,4 @@
-"""Opens sessions of a v2 agent, and lends it the client's files and terminals where possible.
+"""Opens sessions of a v2 agent, and gives it the client's files and terminals where possible.
 
 A session that is to have them waits for the host's word; everybody else goes on meanwhile.
 """
@@ -31,7 +31,7 @@ from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR, INVALID_PARAMS, NAMES
 
 
 class Openings:
-    """The openings of a conversation."""
+    """The requests of a conversation that open sessions."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Openings:
             self._lends_nothing()
 
     def on_request(self, message: Message, params: Object) -> list[Out]:
-        """A request of the client that opens a session."""
+        """Handle a request of the client that opens a session."""
         try:
             v2_params = opening(str(message.method), params, stdio=self._welcome.stdio, report=self._tell)
         except SetupRefused as why:
@@ -64,7 +64,7 @@ class Openings:
         return self._open(message, v2_params)
 
     def on_grant(self, message: Message) -> list[Out]:
-        """The host's answer to an offer."""
+        """Handle the host's answer to an offer."""
         grant = self.lending.on_grant(message)
         if grant is None:
             return []
@@ -75,7 +75,7 @@ class Openings:
         return self._open(waiting.message, with_server(waiting.params, server), offer)
 
     def withdraw(self, request_id: Id) -> list[Out]:
-        """The client does not want a session any more that still waits; nothing, if it does not wait."""
+        """Cancel a waiting request to open a session. Does nothing if the request does not wait."""
         if not self.lending.forget(request_id):
             return []
         return [("inside", refusal(request_id, CANCELLED, NAMES[CANCELLED]))]
@@ -93,7 +93,7 @@ class Openings:
         return [*outs, ("inside", answer(request.client_id, result_in_v1))], session, after
 
     def over(self, offer: str) -> list[Out]:
-        """End what was lent under this name."""
+        """Stop providing the tools with this name."""
         return [withdrawn(offer)] if offer else []
 
     def _open(self, message: Message, params: Object, offer: str = "") -> list[Out]:
@@ -127,7 +127,7 @@ class Openings:
 
 
 class PendingOpening(Struct, frozen=True):
-    """A request that waits for the server that its session is to have."""
+    """A request that waits for the tool server of its session."""
 
     message: Message
     params: Object
@@ -155,14 +155,14 @@ class ClientToolOffers:
         return bool(self._waiting)
 
     def on_grant(self, message: Message) -> tuple[str, PendingOpening, Json] | None:
-        """Read the host's answer to an offer: its name, what waited for it, the server or None."""
+        """Read the host's answer to an offer: its name, the waiting request, and the server or None."""
         opening = self._waiting.pop(message.id, None) if type(message.id) is str else None
         if opening is None:
             return None
         return str(message.id), opening, as_object(message.result).get("server")
 
     def forget(self, request_id: Json) -> bool:
-        """The client wants its opening back; whether it was still here."""
+        """Cancel the client's waiting request; return whether it was still waiting."""
         for offer, opening in self._waiting.items():
             if opening.message.id == request_id:
                 del self._waiting[offer]
@@ -179,7 +179,7 @@ class ClientToolOffers:
         return type(request_id) is str and self._requests.look(request_id) is not None
 
     def on_answer(self, message: Message) -> list[Out]:
-        """The client's answer to the host."""
+        """Pass the client's answer to the host."""
         (host_id,) = self._requests.settle(message.id) or (None,)
         error = as_object(message.error)
         if error:
@@ -217,7 +217,7 @@ OPENING = {
     "session/resume": "session/resume",
     "session/fork": "session/fork",
 }
-"""The methods that open a session, and what they are in v2."""
+"""The methods that open a session, and their names in v2."""
 
 RENAMED = {"authenticate": "auth/login", "logout": "auth/logout"}
 
@@ -225,7 +225,7 @@ REPLAY_ALL: Object = {"type": "start"}
 
 
 def opening(method: str, params: Object, *, stdio: bool, report: LossReporter) -> Object:
-    """Params of a request that opens a session. Raises `SetupRefused`."""
+    """Return the params of a request that opens a session. Raises `SetupRefused`."""
     v2_params = {**params, "mcpServers": servers(params.get("mcpServers"), stdio=stdio, report=report)}
     if v2_params.get("additionalDirectories") is None:
         v2_params = without(v2_params, "additionalDirectories")
@@ -233,7 +233,7 @@ def opening(method: str, params: Object, *, stdio: bool, report: LossReporter) -
 
 
 def servers(value: Json, *, stdio: bool, report: LossReporter) -> list[Object]:
-    """MCP servers of v1 in v2, where each names its type."""
+    """Translate MCP servers into v2, where each server names its type."""
     servers = [_server(as_object(item), report) for item in as_list(value)]
     if not stdio and any(server["type"] == "stdio" for server in servers):
         report.note_loss("an MCP server that the agent should start", "refused: the agent starts none")
@@ -242,7 +242,7 @@ def servers(value: Json, *, stdio: bool, report: LossReporter) -> list[Object]:
 
 
 def with_server(params: Object, server: Json) -> Object:
-    """The same session with an additional MCP server, unless the client has one of that name."""
+    """Add an MCP server to the params of a session, unless the client already has one of that name."""
     there = as_list(params.get("mcpServers"))
     names = [as_object(item).get("name") for item in there]
     entry = as_object(server)

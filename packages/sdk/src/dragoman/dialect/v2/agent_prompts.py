@@ -1,4 +1,4 @@
-"""Turns prompts of a v1 client into turns of a v2 agent, and ends them when the agent's state says so.
+"""Turns prompts of a v1 client into turns of a v2 agent. The agent's state ends each turn.
 
 The agent tells of the prompt itself as a message of the user, which a v1 client has shown already. Which
 message that is, the acknowledgement says; it may come after the message. So from the first message of the
@@ -36,7 +36,7 @@ class V2AgentPrompts:
         self._requests = requests
 
     def on_prompt(self, message: Message) -> list[Out]:
-        """A `session/prompt` of the client."""
+        """Handle a `session/prompt` of the client."""
         params = as_object(message.params)
         session = self._sessions.of(as_text(params.get("sessionId")))
         prompt = blocks(params.get("prompt"), V2Writer(self._tell, session.cwd))
@@ -51,7 +51,7 @@ class V2AgentPrompts:
         return []
 
     def on_acknowledgement(self, turn: V2AgentTurn, session: V2AgentSession, result: Object) -> list[Out]:
-        """The agent has taken the prompt."""
+        """Note that the agent has accepted the prompt."""
         session.turns.acknowledge(turn, as_text(result.get("messageId")))
         if not turn.message_id:  # an older draft; what was held is the prompt, as far as anybody can know
             session.turns.take_for_echo()
@@ -61,11 +61,11 @@ class V2AgentPrompts:
         return outs
 
     def on_failure(self, session: V2AgentSession, sorry: Message) -> list[Out]:
-        """The agent has not taken the prompt."""
+        """Note that the agent has refused the prompt."""
         return [*self.let_go(session), *self.on_turn_end(session, sorry)]
 
     def changed_state(self, session: V2AgentSession, update: Object) -> list[Out]:
-        """A `state_update`."""
+        """Handle a `state_update`."""
         outs = update_messages(session, session.calls.rest())
         if update.get("background"):
             self._tell.note_loss("work in the background", "not sent: a session of v1 has none")
@@ -80,7 +80,7 @@ class V2AgentPrompts:
         return outs
 
     def on_turn_end(self, session: V2AgentSession, result: Message) -> list[Out]:
-        """The running turn is over, and so are those that were cancelled while they waited."""
+        """End the running turn, and the turns that were cancelled while they waited."""
         outs: list[Out] = [("inside", result)]
         self._requests.forget(result.id)
         turn = session.turns.next()
@@ -98,7 +98,9 @@ class V2AgentPrompts:
         return outs
 
     def withdraw(self, request_id: Id) -> list[Out] | None:
-        """Cancel this prompt, whose answer the client no longer needs; None if it is not an open prompt."""
+        """Cancel this prompt, because the client no longer needs its answer; None if the
+        prompt is not open.
+        """
         for session in self._sessions.all():
             turn = session.turns.find(request_id)
             if turn is None:
@@ -111,7 +113,7 @@ class V2AgentPrompts:
         return None
 
     def let_go(self, session: V2AgentSession) -> list[Out]:
-        """The messages that were held until the message of the prompt was known."""
+        """Return the messages that waited until the prompt's message was known."""
         outs: list[Out] = []
         for update in session.turns.let_go():
             if not session.turns.is_echo(update):

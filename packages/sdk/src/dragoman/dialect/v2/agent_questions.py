@@ -61,7 +61,7 @@ class V2AgentQuestions:
         return type(request_id) in (int, str) and self._open.look(request_id) is not None
 
     def on_answer(self, message: Message) -> list[Out]:
-        """An answer of the client."""
+        """Handle an answer of the client."""
         question = self._open.settle(message.id)
         if question is None:
             self._tell.note_loss("an answer to nothing that was asked", "left out")

@@ -1,4 +1,4 @@
-"""Records a v1 client's open requests to a v2 agent: the id that the agent knows, and the request."""
+"""Records a v1 client's open requests to a v2 agent: the request, and its id at the agent."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class ForwardedRequest(Struct, frozen=True):
     """A request that the agent has not answered."""
 
     method: str
-    """As the client called it."""
+    """The client's name for the method."""
     client_id: Id | UnsetType
     session: str = ""
     offer: str = ""
-    """Under which name the session that it opens is lent the client's tools."""
+    """The name of the offer under which the new session gets the client's tools."""
     turn: V2AgentTurn | None = None
 
 
 class ForwardedRequests:
-    """Open requests of the client. Ids are kept, except those that v2 can't hold: null, and too large
+    """Open requests of the client. Ids stay the same, except those that v2 does not allow: null and too large
     ones.
     """
 
@@ -42,7 +42,7 @@ class ForwardedRequests:
         offer: str = "",
         turn: V2AgentTurn | None = None,
     ) -> Out:
-        """A request of the client on its way to the agent."""
+        """Send a request of the client to the agent."""
         known_as = message.id
         if known_as is None or (type(known_as) is int and not -(2**63) <= known_as < 2**63):
             known_as = self._ids.next()
@@ -54,7 +54,7 @@ class ForwardedRequests:
         return "peer", request(known_as, method, params)
 
     def settle(self, message: Message) -> ForwardedRequest | None:
-        """The request that the agent's answer belongs to."""
+        """Return the request that the agent's answer belongs to."""
         request = self._open.settle(message.id)
         if request is not None and request.turn is None:  # a prompt is open for longer
             self.forget(request.client_id)
@@ -65,20 +65,20 @@ class ForwardedRequests:
             self._agent_ids.pop(client_id, None)
 
     def agent_id(self, client_id: Id) -> Id | UnsetType:
-        """The agent's id for an open request of the client."""
+        """Return the agent's id for an open request of the client."""
         return self._agent_ids.get(client_id, UNSET)
 
     def client_id(self, agent_id: Json) -> Id | UnsetType:
-        """The client's id for a request that the agent names, if it is still open."""
+        """Return the client's id for a request that the agent names, if the request is still open."""
         client_ids = [ours for ours, theirs in self._agent_ids.items() if theirs == agent_id]
         return client_ids[0] if client_ids else UNSET
 
     def is_opening(self) -> bool:
-        """Whether a session may come to be whose id nobody knows yet."""
+        """Whether a session may be about to exist whose id is still unknown."""
         return any(request.method in ("session/new", "session/fork") for _, request in self._open.items())
 
     def pop_all(self) -> list[ForwardedRequest]:
-        """All that is still open; nothing is afterwards."""
+        """Remove and return all open requests."""
         requests = [
             request for _, request in self._open.items() if request.turn is None or not request.turn.over
         ]

@@ -24,7 +24,7 @@ _SUBAGENTS = ("subagent_update", "session_message", "session_message_chunk")
 
 
 def update_messages(session: V2AgentSession, updates: list[Object]) -> list[Out]:
-    """Updates on their way to the client."""
+    """Wrap updates in messages for the client."""
     return [
         ("inside", notification("session/update", {"sessionId": session.id, "update": update}))
         for update in updates
@@ -83,7 +83,7 @@ class V2AgentSession:
         }
 
     def begin_again(self) -> None:
-        """Forget what was sent, because the agent sends everything again."""
+        """Forget the sent content, because the agent sends everything again."""
         self._messages = Messages(self._tell)
         self.calls = V2AgentToolCalls(self._tell)
         self._plans = Plans(self._tell, knows_names=self._abilities.plans)
@@ -91,7 +91,7 @@ class V2AgentSession:
         self.turns.forget_echoes()
 
     def updates(self, update: Object) -> list[Object]:
-        """A v2 update in v1. State updates are not for here."""
+        """Translate a v2 update into v1. State updates are handled elsewhere."""
         kind = update.get("sessionUpdate")
         if kind in CHUNKS:
             updates = self._messages.chunk(update)
@@ -103,7 +103,7 @@ class V2AgentSession:
         return [*rest, *updates] if rest else updates
 
     def on_open(self, result: Object) -> tuple[Object, list[Object]]:
-        """The answer to a request that opened this session, and the v1 updates after it."""
+        """Translate the answer to a request that opened this session, and the v1 updates after it."""
         bare = without(result, "configOptions", "availableCommands")
         after: list[Object] = []
         if type(result.get("configOptions")) is list:
@@ -116,7 +116,7 @@ class V2AgentSession:
         return fitting(bare, {"_meta": dict}, self._tell), after
 
     def learn(self, value: Json) -> list[Object]:
-        """Config options of v2, as v1 has them."""
+        """Read v2's config options and translate them into v1."""
         self.options = config.options(value, booleans=self._abilities.booleans, report=self._tell)
         self.switches = set() if self._abilities.booleans else config.switches(value)
         return self.options
@@ -222,7 +222,7 @@ def _is_count(value: Json) -> bool:
 
 
 class Plans:
-    """The plans of a session. `knows_names`: whether the client tells plans apart by their ids."""
+    """The plans of a session. `knows_names`: whether the client distinguishes plans by their ids."""
 
     def __init__(self, report: LossReporter, *, knows_names: bool) -> None:
         self._tell = report
@@ -230,7 +230,7 @@ class Plans:
         self._steps: dict[str, list[Object]] = {}
 
     def update(self, update: Object) -> list[Object]:
-        """A `plan_update` or a `plan_removed`."""
+        """Translate a `plan_update` or a `plan_removed`."""
         if update["sessionUpdate"] == "plan_removed":
             return self._remove(update)
         plan = as_object(update.get("plan"))

@@ -16,8 +16,8 @@ from dragoman.schema.v1.prompt import STOP_REASONS
 from dragoman.wire.codes import INTERNAL_ERROR
 
 HELD = 1000
-"""Updates that are held at most until a prompt is acknowledged: an agent that says more than that before is
-not going to tell us which message was the prompt.
+"""The most updates to hold until a prompt is acknowledged. An agent that sends more before the
+acknowledgement will not say which message was the prompt.
 """
 
 
@@ -25,23 +25,23 @@ class V2AgentTurn(Struct):
     """A prompt of the client."""
 
     message: Message
-    """The request, as the agent is to get it."""
+    """The request in the agent's form."""
     is_sent: bool = False
     is_acknowledged: bool = False
     message_id: str = ""
     ran: bool = False
-    """Whether the session said, after the prompt was sent, that it is at work."""
+    """Whether the session reported work after the prompt was sent."""
     has_stirred: bool = False
-    """Whether anything was heard of the session since then."""
+    """Whether the session has sent anything since then."""
     idle_update: Object | None = None
     """The idle state that came before the acknowledgement."""
     is_cancelled: bool = False
     over: bool = False
-    """Whether the client has its answer, whatever the agent may still say."""
+    """Whether the client has its answer, even if the agent sends more messages."""
 
 
 class V2AgentTurns:
-    """The turn that runs and those that wait for it."""
+    """The running turn, and the waiting turns."""
 
     def __init__(self) -> None:
         self.running: V2AgentTurn | None = None
@@ -62,7 +62,7 @@ class V2AgentTurns:
         return True
 
     def next(self) -> V2AgentTurn | None:
-        """After the end of a turn: the next one, if it is to be sent now."""
+        """Return the next turn after the end of a turn, if it can start now."""
         if self.running is not None:
             self.running.over = True
         self.running = None
@@ -109,11 +109,11 @@ class V2AgentTurns:
         return [turn for turn in turns if turn.is_acknowledged or not turn.is_sent]
 
     def is_echo(self, update: Object) -> bool:
-        """Whether this is the prompt itself, which the client shows already."""
+        """Whether this is the prompt itself, which the client already shows."""
         return as_text(update.get("messageId")) in self._echoes
 
     def holds(self, update: Object) -> bool:
-        """Keep an update until the prompt is acknowledged, if that has to be."""
+        """Hold an update until the prompt is acknowledged, if necessary; return whether it is held."""
         turn = self.running
         if turn is None or turn.is_acknowledged or len(self.held_updates) >= HELD:
             return False
@@ -130,7 +130,7 @@ class V2AgentTurns:
             self._echoes.add(message_id)
 
     def take_for_echo(self) -> None:
-        """Take the held user messages as the prompt, because a caller can't wait for the acknowledgement."""
+        """Count the held user messages as the prompt, when the caller can't wait for the acknowledgement."""
         for update in self.held_updates:
             if update.get("sessionUpdate") in ("user_message", "user_message_chunk"):
                 self._echoes.add(as_text(update.get("messageId")))
@@ -150,7 +150,7 @@ class V2AgentTurns:
 
 
 def outcome(turn: V2AgentTurn, idle: Object, report: LossReporter) -> Message:
-    """The answer to the client's prompt, from the state that ended it."""
+    """Return the answer to the client's prompt, from the state that ended its turn."""
     reason = idle.get("stopReason")
     if reason == "error":
         return _failure(turn, as_object(idle.get("error")))

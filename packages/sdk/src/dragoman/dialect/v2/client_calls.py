@@ -170,7 +170,9 @@ class V2ClientCalls:
 
 
 def setup_in_v1(message: Message, params: Object) -> Object | list[Out]:
-    """The params of a new session in v1; or the refusal of those that the agent must not see."""
+    """Translate the params of a new session into v1; or return the refusal of params that the agent must not
+    see.
+    """
     if not is_text(params.get("cwd")):
         return refuse(message, INVALID_PARAMS, "Invalid params: cwd is missing")
     try:
@@ -182,7 +184,7 @@ def setup_in_v1(message: Message, params: Object) -> Object | list[Out]:
 
 
 def setup_in_v2(session: V2ClientSession, result: Object) -> Object:
-    """The description of a new session in v2."""
+    """Translate the description of a new session into v2."""
     if result.keys() - _SETUP:
         session.writer.note(NO_PLACE)
     session.config.learn(result, session.writer)

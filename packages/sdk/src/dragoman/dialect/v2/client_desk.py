@@ -19,18 +19,18 @@ BEGINNINGS = ("session/new", "session/fork")
 
 
 PROMPT = "prompt-"
-"""How the id of a prompt's message begins at a hub; its key follows."""
+"""The prefix of a prompt's message id at a hub; the prompt's key follows."""
 
 
 class PendingCall(Struct, frozen=True):
     """A request of the client that the agent has not answered yet."""
 
     id: Id | UnsetType
-    """As the client knows it. The agent knows it under another one if the client uses an id again that it is
-    free to use and the agent is not: that of a prompt that was acknowledged and still runs.
+    """The client's id. The agent has another id if the client reuses an id that is still in use at the agent:
+    the id of an acknowledged prompt that still runs.
     """
     method: str
-    """The client's word for it."""
+    """The client's name for the method."""
     params: Object
     session: str = ""
 
@@ -46,7 +46,8 @@ class PendingCalls:
         self._call_ids = OwnIds("dragoman-call")
 
     def name_prompt(self, params: Object) -> tuple[str, Object]:
-        """The id of a prompt's message, and the params that make the agent report it under this id.
+        """Return the id of a prompt's message, and the params that make the agent report the message under
+        this id.
 
         A hub tells prompts again as `prompt-KEY`; the key is the client's, or made up here.
         """
@@ -58,8 +59,8 @@ class PendingCalls:
         return f"{PROMPT}{key}", {**params, "_meta": {**meta, "dragoman": {**ours, "key": key}}}
 
     def session(self, session_id: str) -> V2ClientSession:
-        """A session, created when first named: agents name sessions before they have answered the request
-        for them.
+        """Return a session, and create it when it is first named: agents name sessions before they answer the
+        request that creates them.
         """
         session = self.sessions.get(session_id)
         if session is None:
@@ -69,7 +70,7 @@ class PendingCalls:
 
     @property
     def is_beginning(self) -> bool:
-        """Whether a session may exist that has no name yet."""
+        """Whether a session without an id may already exist."""
         return any(call.method in BEGINNINGS for _, call in self.open.items())
 
     def note(self, note: LedgerNote) -> None:
@@ -83,12 +84,12 @@ class PendingCalls:
 
 
 def only_meta(fields: Object) -> Object:
-    """Only the `_meta` of a message, if it has one, for another message."""
+    """Return only the `_meta` of a message, for another message."""
     return {"_meta": fields["_meta"]} if type(fields.get("_meta")) is dict else {}
 
 
 def refuse(message: Message | PendingCall, code: int, why: str, data: Json | UnsetType = UNSET) -> list[Out]:
-    """An error for the client, without asking the agent."""
+    """Return an error to the client without asking the agent."""
     return [("peer", refusal(message.id, code, why, data))]
 
 

@@ -22,7 +22,7 @@ _METHOD = {
     "_meta": is_object,
 }
 UNSTABLE = ("fork", "archive", "status", "title", "systemPrompt")
-"""Abilities of sessions that both versions try out under the same names."""
+"""Abilities of sessions that are unstable in both versions under the same names."""
 
 
 class AgentAbilities(Struct, frozen=True, kw_only=True):
@@ -35,10 +35,10 @@ class AgentAbilities(Struct, frozen=True, kw_only=True):
     delete: bool = False
     logout: bool = False
     logins: frozenset[str] = frozenset()
-    """Methods that may be named to it; a login in a terminal is none of them."""
+    """The login methods that the client may use; logins in a terminal are excluded."""
     has_logins: bool = False
     keys: bool = False
-    """Whether it is a hub, which tells a prompt again under the key that came with it."""
+    """Whether the agent is a hub, which repeats a prompt under the prompt's own key."""
 
 
 def abilities(result: Object) -> AgentAbilities:
@@ -60,7 +60,7 @@ def abilities(result: Object) -> AgentAbilities:
 
 
 def initialize_in_v1(params: Object) -> Object:
-    """The `initialize` request for the agent."""
+    """Return the `initialize` request for the agent."""
     capabilities = as_object(params.get("capabilities"))
     terminal = is_object(as_object(capabilities.get("auth")).get("terminal"))
     offers: Object = {
@@ -84,7 +84,7 @@ def initialize_in_v1(params: Object) -> Object:
 
 
 def initialized_in_v2(result: Object, writer: V2Writer) -> Object:
-    """The answer to the client's `initialize`."""
+    """Return the answer to the client's `initialize`."""
     info = writer.clean(as_object(result.get("agentInfo")), _INFO)
     offers = as_object(result.get("agentCapabilities"))
     v2_result: Object = {

@@ -23,8 +23,8 @@ class Lifetime:
         self._questions = questions
 
     def resume(self, message: Message) -> list[Out]:
-        """Resume a session. With a replay this is v1's load. Without one it may have to be a load whose
-        replay is hidden.
+        """Resume a session. With a replay this is v1's load; without one, a load with a hidden replay may be
+        necessary.
         """
         params = as_object(message.params)
         session_id, replay = params.get("sessionId"), params.get("replayFrom")
@@ -69,7 +69,7 @@ class Lifetime:
         return [*outs, *self._prompts.next(session)]
 
     def close(self, message: Message) -> list[Out]:
-        """v2's order: the turn's last updates, idle, the answer, silence."""
+        """Close a session in v2's order: the turn's last updates, idle, the answer; then nothing more."""
         params = as_object(message.params)
         session_id = as_text(params.get("sessionId"))
         session = self._desk.sessions.get(session_id)
@@ -100,7 +100,7 @@ class Lifetime:
         return [*outs, *self._stop(session)] if session is not None else outs
 
     def on_turn_end(self, session: V2ClientSession) -> list[Out]:
-        """The requests that waited for the end of a turn."""
+        """Return the messages that waited for the end of a turn."""
         if not session.closing:
             return self._prompts.next(session)
         outs: list[Out] = [("peer", close_answer) for close_answer in session.closing]

@@ -1,4 +1,4 @@
-"""Prompts of a v2 client to a v1 agent, which takes one at a time: a second prompt waits, unacknowledged."""
+"""Prompts of a v2 client to a v1 agent, which runs one at a time: a second prompt waits, unacknowledged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class V2ClientPrompts:
         return self._begin(session, message, params)
 
     def next(self, session: V2ClientSession) -> list[Out]:
-        """The held prompts that the agent can take now."""
+        """Return the held prompts that the agent can run now."""
         outs: list[Out] = []
         while session.held_prompts and session.turn is None and session.loading == "no":
             message = session.held_prompts.popleft()

@@ -40,7 +40,7 @@ class V2ClientQuestion(Struct, frozen=True):
     """A request of the agent that the client has not answered yet."""
 
     id: Id | UnsetType
-    """As the agent knows it."""
+    """The agent's id for the request."""
     method: str
     session: str = ""
     option_ids: frozenset[str] = frozenset()
@@ -89,9 +89,8 @@ class V2ClientQuestions:
         return []
 
     def cancel(self, session_id: str) -> list[Out]:
-        """Cancel the questions of a cancelled turn, and tell the client to stop asking. If other clients
-        are asked too, it may be another client's turn: then the party that settles the question reports
-        it.
+        """Cancel the questions of a cancelled turn, and tell the client to stop asking. If other clients see
+        the question too, the party that settles the question reports it.
         """
         if not self._answers_for_peer:
             return []

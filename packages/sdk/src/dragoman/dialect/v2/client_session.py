@@ -30,7 +30,7 @@ WORK = CHUNKS | {
     *("tool_call", "tool_call_update", "plan", "plan_update", "plan_removed"),
     *("compaction_update", "compaction_summary_chunk"),
 }
-"""Updates that only a turn makes, or the replay of one: whoever sends one has taken the prompt."""
+"""Updates that only a turn or its replay sends: their sender has accepted the prompt."""
 
 Loading = Literal["no", "shown", "swallowed"]
 
@@ -45,16 +45,16 @@ class V2ClientTurn(Struct):
     id: Id | UnsetType
     message_id: str
     prompt_blocks: list[Object]
-    """The prompt as the client said it."""
+    """The prompt as the client sent it."""
     echo: deque[Object]
-    """The prompt as the agent got it, as far as it was not echoed."""
+    """The rest of the prompt that the agent has not repeated yet."""
     is_acknowledged: bool = False
     is_cancelled: bool = False
 
 
 class V2ClientSession:
-    """A session as a v2 client sees it. All its messages are for the client; `client_calls` sends to the
-    agent.
+    """A session as a v2 client sees it. All messages of this class go to the client; `client_calls` sends to
+    the agent.
     """
 
     def __init__(self, session_id: str, ids: OwnIds, report: LossReporter, cwd: str = "/") -> None:
@@ -86,7 +86,7 @@ class V2ClientSession:
         echoes: list[Object],
         message_id: str,
     ) -> None:
-        """Note that the prompt goes to the agent."""
+        """Note that the prompt was sent to the agent."""
         self._messages.interrupt()
         self._swallow_late = False
         self.turn = V2ClientTurn(request_id, message_id, prompt_blocks, deque(echoes))
@@ -108,7 +108,7 @@ class V2ClientSession:
         ]
 
     def end(self, message: Message) -> list[Out]:
-        """The agent's answer to the prompt."""
+        """Handle the agent's answer to the prompt."""
         turn = self.turn
         if turn is None:
             return []
@@ -143,14 +143,14 @@ class V2ClientSession:
         return fields
 
     def move(self, state: str, more: Object | None = None) -> list[Out]:
-        """Change the state, if it is a new one or has new details."""
+        """Change the state, if the state or its details are new."""
         if self.is_child or (state == self._state and more is None):
             return []
         self._state = state
         return [self._say({"sessionUpdate": "state_update", "state": state, **(more or {})})]
 
     def settle(self) -> list[Out]:
-        """Note that no question to the user is open any more."""
+        """Note that no question to the user is open."""
         if self._state != "requires_action":
             return []
         return self.move("running" if self.turn is not None else "idle")
@@ -266,7 +266,7 @@ class V2ClientSession:
 
 
 class MessageIds:
-    """Ids for messages: consecutive chunks of a kind are one message, unless their own ids differ."""
+    """Ids for messages. Consecutive chunks of a kind belong to one message, unless their own ids differ."""
 
     def __init__(self, ids: OwnIds) -> None:
         self._ids = ids
@@ -302,7 +302,7 @@ class V2ClientConfig:
         self.is_known = False
 
     def learn(self, result: Object, writer: V2Writer) -> None:
-        """From the answer that began or resumed the session."""
+        """Read the settings from the answer that created or resumed the session."""
         modes, entries = as_object(result.get("modes")), result.get("configOptions")
         self._modes = modes
         self.is_known = bool(modes) or is_list(entries)
@@ -325,7 +325,7 @@ class V2ClientConfig:
         return self._options
 
     def is_made(self, config_id: str) -> bool:
-        """Whether this option was made of the agent's modes."""
+        """Whether this option represents the agent's modes."""
         return config_id == self._modes_option
 
     def set_mode(self, mode_id: Json) -> bool:

@@ -1,4 +1,4 @@
-"""Declares an agent: its name, what it accepts, and which function handles which method.
+"""Declares an agent: its name, the content it accepts, and the handler of each method.
 
 Constructing one starts nothing; `serve` and `connect` run it. One `Agent` may serve any number of
 connections at once, so it holds no state of a conversation.
@@ -32,11 +32,11 @@ class AgentTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str
     description: str = ""
     input_schema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object"})
-    """The JSON schema of its arguments."""
+    """The JSON schema of the tool's arguments."""
 
 
 class Agent:
-    """What `serve` serves.
+    """An agent, for `serve`.
 
         agent = Agent("echo", version="1.0.0")
 
@@ -164,13 +164,15 @@ class Agent:
     @overload
     def prompt(self, handler: Callable[[BlockingTurn], Outcome]) -> Callable[[BlockingTurn], Any]: ...
     def prompt(self, handler: Callable[..., object] | None = None) -> Callable[..., Any]:
-        """The function that answers prompts. A plain `def` runs in a thread and gets a blocking turn."""
+        """Register the function that answers prompts. A plain `def` runs in a thread and gets a blocking
+        turn.
+        """
         self.handlers.add("session/prompt", handler)
         assert handler is not None  # what parentheses would give is refused
         return handler
 
     def check_served(self) -> None:
-        """Raises `LocalMistake` if no client could talk to it."""
+        """Raise `LocalMistake` if no client could use this agent."""
         if "session/prompt" not in self.handlers:
             raise LocalMistake(
                 f"the agent {self.name!r} has no function that answers prompts; write one below @agent.prompt"
@@ -178,12 +180,12 @@ class Agent:
 
     @property
     def is_steerable(self) -> bool:
-        """Whether it takes messages of the user into a running turn."""
+        """Whether the agent accepts messages of the user into a running turn."""
         return self.steering or STEERING in self.handlers
 
     def extension(self, method: str) -> Callable[[F], F]:
-        """Answer a request, or take a notification, whose name starts with `_`; params and result are plain
-        data.
+        """Register a handler for a request or notification whose name starts with `_`; params and result are
+        plain data.
         """
         return extension_hook(self.handlers, method)
 

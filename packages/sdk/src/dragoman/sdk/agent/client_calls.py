@@ -48,8 +48,8 @@ class ClientCalls:
         self._behind: Callable[[], Awaitable[None]] | None = None
 
     def behind(self, ready: Callable[[], Awaitable[None]]) -> Self:
-        """The same client for a sender with a queue of its own: `ready` is awaited before each request and
-        each notification, so that they do not overtake the queue.
+        """Return the same client for a sender with its own queue: `ready` is awaited before each request and
+        notification, so that they do not overtake the queue.
         """
         handle = copy.copy(self)
         handle._allowed_params = {}
@@ -70,14 +70,14 @@ class ClientCalls:
 
     @property
     def limits(self) -> Limits:
-        """The bounds of this connection."""
+        """The limits of this connection."""
         return self.link.limits
 
     def ask(
         self, method: str, message: object, result: type[T], *, deadline: float | None = DEFAULT
     ) -> Coroutine[object, None, T]:
-        """A request of the protocol, typed both ways, refused here if the client did not say that it can do
-        it.
+        """Send a typed request of the protocol. It is refused here if the client has not announced the
+        capability.
         """
         return self.ask_for(method, message, result, _whole, deadline=deadline)
 
@@ -90,7 +90,9 @@ class ClientCalls:
         *,
         deadline: float | None = DEFAULT,
     ) -> R:
-        """The same, for a part of the answer: a caller that takes it from `ask` would cost as much again."""
+        """Send the same request, and return a part of the answer: reading the part from the result of `ask`
+        would cost twice as much.
+        """
         params = self._allowed_params.get(method)
         if params is None:
             params = self.check_allowed(method)
@@ -120,7 +122,9 @@ class ClientCalls:
         return part(read_result(link.result(call), result, method))
 
     def check_allowed(self, method: str) -> Any:
-        """The params of a request, which is refused here if the client did not say that it can do it."""
+        """Return the params of a request. It is refused here if the client has not
+        announced the capability.
+        """
         capability = CLIENT_REQUESTS[method].capability
         if capability is not None and capability not in self.capabilities:
             raise NotAdvertised(capability, method)

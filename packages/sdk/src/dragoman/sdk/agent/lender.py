@@ -32,7 +32,7 @@ def allow_or_reject() -> tuple[v1.PermissionOption, ...]:
 
 
 class Permission(Struct, frozen=True):
-    """The user's decision. It is true only if something was allowed.
+    """The user's decision. It is true only if the user allowed an option.
 
         permission = await turn.ask(call)
         if permission:
@@ -44,9 +44,7 @@ class Permission(Struct, frozen=True):
     """
 
     option: v1.PermissionOption | None
-    """The option that was chosen; None when nothing was (cancelled, refused, or an answer that makes no
-    sense).
-    """
+    """The chosen option; None if there is none (cancelled, refused, or an invalid answer)."""
 
     def __bool__(self) -> bool:
         return self.option is not None and self.option.kind.startswith("allow")
@@ -65,8 +63,8 @@ class Lender(Speaker):
     def read_text_file(
         self, path: str, *, line: int | None = None, limit: int | None = None
     ) -> Coroutine[object, None, str]:
-        """Read a file as the client sees it, unsaved changes included (`fs/read_text_file`). `line` counts
-        from 1; `limit` is a number of lines.
+        """Read a file from the client, with unsaved changes (`fs/read_text_file`). `line` counts from 1;
+        `limit` is a number of lines.
         """
         if self._has_ended or line is not None or limit is not None:
             return self._read_lines(path, line, limit)
@@ -80,7 +78,7 @@ class Lender(Speaker):
         return (await self.client.ask("fs/read_text_file", request, v1.ReadTextFileResponse)).content
 
     async def write_text_file(self, path: str, content: str) -> None:
-        """Write a file at the client, which creates it if it does not exist (`fs/write_text_file`)."""
+        """Write a file at the client, which creates it if necessary (`fs/write_text_file`)."""
         self._check_open()
         request = v1.WriteTextFileRequest(session_id=self.session_id, path=path, content=content)
         await self.client.ask("fs/write_text_file", request, v1.WriteTextFileResponse)
@@ -151,8 +149,8 @@ class Lender(Speaker):
     async def elicit_url(
         self, message: str, url: str, elicitation_id: str, *, tool_call_id: str | None = None
     ) -> v1.CreateElicitationResponse:
-        """Send the user to a page. Accepting means consent to open it, not that anything was completed
-        there.
+        """Send the user to a page. Accepting means consent to open the page, not that the user completed a
+        step there.
         """
         self._check_open()
         self.client.capabilities.require("elicitation.url", "elicitation/create")

@@ -37,14 +37,14 @@ def check_blocks(agent: Agent, request: v1.PromptRequest) -> None:
 
 
 def write_response(response: v1.PromptResponse, capabilities: Capabilities) -> bytes:
-    """The answer to a prompt, for a client of these capabilities."""
+    """Write the answer to a prompt, for a client with these capabilities."""
     if response.usage is not UNSET and USAGE not in capabilities:
         response = replace(response, usage=UNSET)
     return write_out(response, v1.PromptResponse, "session/prompt")
 
 
 def response_to(outcome: object, *, is_cancelled: bool) -> v1.PromptResponse:
-    """The answer to a prompt whose handler returned this."""
+    """Return the answer to a prompt from the return value of its handler."""
     if is_cancelled:
         return v1.PromptResponse(stop_reason="cancelled")
     if outcome is None:

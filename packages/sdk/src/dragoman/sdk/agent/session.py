@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dragoman.runtime.link import Link
 
 Outcome: TypeAlias = "v1.StopReason | v1.PromptResponse | None"
-"""What a prompt handler may return. In quotes, because making the types is left to who needs them."""
+"""The return types of a prompt handler. In quotes, so that the types are built only when needed."""
 
 
 class ClientHandle(ClientCalls):
@@ -84,7 +84,7 @@ class Turn(Lender):
 
     @property
     def text(self) -> str:
-        """The user's text: all text blocks, without embedded text and the names of linked resources."""
+        """The text blocks of the user's prompt, without embedded text and names of linked resources."""
         return "".join(block.text for block in self.request.prompt if isinstance(block, v1.TextContent))
 
     @property
@@ -102,15 +102,15 @@ class Turn(Lender):
 
     @property
     def cancelled(self) -> bool:
-        """The client has cancelled this turn. The handler's task is cancelled as well; this is for code
-        that polls.
+        """Whether the client has cancelled this turn. The handler's task is cancelled as well; this is for
+        code that polls.
         """
         return self._running.is_cancelled
 
     def take_steering(self) -> list[SteerMessage]:
-        """What the user has said since the turn began, or since the last call; for an agent with
-        `steering=True`. Whoever takes a message answers it in this turn: ask before each request to a model,
-        and once more before the turn ends. What is not taken is sent as a prompt, after the turn.
+        """Return the user's messages since the turn began, or since the last call; for an agent with
+        `steering=True`. Answer them in this turn: call this before each request to a model, and once more
+        before the turn ends. Messages that you do not take are sent as a prompt after the turn.
         """
         return self.inbox.take()
 
@@ -125,8 +125,8 @@ class Turn(Lender):
         tool_call_id: str | None = None,
         status: v1.ToolCallStatus = "in_progress",
     ) -> ToolCallReport:
-        """Report a tool call; use it as `async with`. It is in progress from then on; for a call that asks
-        the user first, set `status="pending"`.
+        """Report a tool call; use it as `async with`. Its status is "in progress" from then on; for a call
+        that asks the user first, set `status="pending"`.
         """
         report = ToolCallReport(
             self,
@@ -170,17 +170,18 @@ class SteerMessage(Struct, frozen=True, kw_only=True):
     """
 
     turn: Turn
-    """The turn that it is for."""
+    """The turn that the message belongs to."""
     prompt: Sequence[v1.ContentBlock]
 
     @property
     def text(self) -> str:
-        """The user's text: all text blocks."""
+        """The text blocks of the user's message."""
         return "".join(block.text for block in self.prompt if isinstance(block, v1.TextContent))
 
 
 class AgentSession(Lender):
-    """Lives from `session/new` (or load, resume, fork) to `session/close` or the end of the connection.
+    """A session of an agent, from `session/new` (or load, resume, fork) to `session/close` or the end of the
+    connection.
 
     It can speak outside turns too: commands, modes, titles, usage.
 
@@ -196,7 +197,7 @@ class AgentSession(Lender):
 
     client: ClientHandle
     turn_type: ClassVar[type[Turn]] = Turn
-    """What its prompts are handled as."""
+    """The type of its turns."""
 
     def __init__(
         self,
@@ -218,5 +219,5 @@ class AgentSession(Lender):
 
     @property
     def roots(self) -> list[str]:
-        """All folders that the session works in; `cwd` is the first."""
+        """All folders of the session; `cwd` is the first."""
         return [self.cwd, *self.additional_directories]

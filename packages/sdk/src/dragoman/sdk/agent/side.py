@@ -268,7 +268,7 @@ _SESSION_FEATURES = {
 
 
 def offer(agent: Agent, request: v1.InitializeRequest, version: int) -> v1.InitializeResponse:
-    """The answer to `initialize`."""
+    """Return the answer to `initialize`."""
     return v1.InitializeResponse(
         protocol_version=version,
         agent_info=v1.Implementation(

@@ -28,23 +28,23 @@ _TEXT_END = b"}}}}\n"
 _UPDATE_END = b"}}\n"
 
 LARGE = 64 * 1024
-"""Characters of a text that is encoded with care, see `encode_text`."""
+"""Texts with this many characters are encoded with care, see `encode_text`."""
 
 
 SLICE = 256 * 1024
-"""Characters of a large text that are encoded at a time."""
+"""The number of characters of a large text to encode at a time."""
 
 
 def encode_text(text: str) -> bytes:
-    """The text as JSON. `Encoder.encode` of msgspec 0.22 ends the process with SIGSEGV when its buffer cannot
-    grow; `encode_into` raises `MemoryError`, which costs the turn and no more. It is slower for small texts.
+    """Return the text as JSON. `Encoder.encode` of msgspec 0.22 ends the process with SIGSEGV when its buffer
+    can't grow; `encode_into` raises `MemoryError`, which ends only the turn, but is slower for small texts.
     """
     return _encode_small(text) if len(text) < LARGE else text_frame(b"", text, b"")
 
 
 def text_frame(head: bytes, text: str, end: bytes) -> bytes:
-    """A large text as JSON between `head` and `end`. It is encoded in slices into the bytes to send, so
-    that there is never more than one copy besides the text.
+    """Write a large text as JSON between `head` and `end`. Slices are encoded into the bytes to send, so that
+    there is never more than one copy besides the text.
     """
     frame, scratch = BytesIO(), bytearray()
     frame.write(head + b'"')
@@ -89,7 +89,7 @@ class Speaker:
         self._say_head = head + b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":'
 
     async def say(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
-        """A piece of the agent's answer."""
+        """Send a piece of the agent's answer."""
         if message_id is None and type(text) is str and not self._has_ended:
             if not self._say_head:
                 self._prepare()
@@ -116,7 +116,7 @@ class Speaker:
         await self.update(v1.AgentMessageChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def think(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
-        """A piece of the agent's reasoning."""
+        """Send a piece of the agent's reasoning."""
         await self.update(v1.AgentThoughtChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def echo(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
@@ -124,7 +124,7 @@ class Speaker:
         await self.update(v1.UserMessageChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def update(self, update: v1.SessionUpdate) -> None:
-        """Any update of the protocol."""
+        """Send any update of the protocol."""
         self._put(update)
         if len(self._outbox.buffer) >= FLUSH_AT:
             await self._outbox.flow()
@@ -149,7 +149,7 @@ class Speaker:
             raise TurnOver("this turn has been answered; nothing can be said or asked in it any more")
 
     async def plan(self, entries: Iterable[v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]]) -> None:
-        """Send the whole current plan; it replaces the plan before."""
+        """Send the whole current plan; it replaces the previous plan."""
         await self.update(
             v1.Plan(entries=[_plan_entry(at, entry) for at, entry in enumerate(as_list(entries, "entries"))])
         )
@@ -160,11 +160,11 @@ class Speaker:
         await self.update(v1.UsageUpdate(used=used, size=size, cost=price))
 
     async def commands(self, commands: Sequence[v1.AvailableCommand]) -> None:
-        """All slash commands that are available now."""
+        """Send all slash commands that are available now."""
         await self.update(v1.AvailableCommandsUpdate(available_commands=as_list(commands, "commands")))
 
     async def mode(self, mode_id: str) -> None:
-        """The agent has changed its mode by itself."""
+        """Report that the agent has changed its mode by itself."""
         await self.update(v1.CurrentModeUpdate(current_mode_id=mode_id))
 
     async def title(self, title: str | None) -> None:
@@ -172,7 +172,7 @@ class Speaker:
         await self.update(v1.SessionInfoUpdate(title=title))
 
     async def notice(self, title: str, *, severity: str = "info", description: str | None = None) -> None:
-        """Send information that the user may want to know, but that nothing depends on.
+        """Send information that the user may want, but that has no effect.
 
         A client that takes no notices is told in a message instead, as the protocol allows.
         """

@@ -26,7 +26,7 @@ NOT_TAKEN = b'{"outcome":"%b","reason":"noRunningTurn"}' % PROMPT_REQUIRED.encod
 
 
 class SteeringInbox(Generic[M]):
-    """Messages that a turn was offered and has not taken."""
+    """Messages that a turn was offered and has not taken yet."""
 
     __slots__ = ("_is_closed", "_offers")
 
@@ -42,11 +42,11 @@ class SteeringInbox(Generic[M]):
             self._offers.append((message, on_decision))
 
     def take(self) -> list[M]:
-        """Take all offered messages; the client is told that the turn has them."""
+        """Take all offered messages, and tell the client that the turn has them."""
         return [] if not self._offers else self._decide(is_taken=True)
 
     def close(self) -> None:
-        """Close the inbox; the client has to send again the messages that the turn has not taken."""
+        """Close the inbox. The client must send the remaining messages again."""
         self._is_closed = True
         if self._offers:
             self._decide(is_taken=False)
@@ -59,7 +59,7 @@ class SteeringInbox(Generic[M]):
 
 
 def read_steering(params: Raw | None) -> tuple[v1.PromptRequest, bool]:
-    """Read a `_session/steering` request: its content, and whether the client prompts itself if no turn
+    """Read a `_session/steering` request: its content, and whether the client prompts by itself if no turn
     runs.
     """
     request = read_params(params, v1.PromptRequest)
@@ -72,7 +72,7 @@ def read_steering(params: Raw | None) -> tuple[v1.PromptRequest, bool]:
 
 
 def answer_for(*, is_taken: bool, prompts_itself: bool) -> bytes:
-    """The answer to `_session/steering`. A client that does not know that it may have to prompt gets an
+    """Return the answer to `_session/steering`. A client that may not know how to prompt instead gets an
     error: it must not believe that the agent has the message.
     """
     if is_taken:

@@ -28,7 +28,8 @@ else:
 
 
 class Terminal:
-    """Made by `create_terminal`; leaving its `async with` releases it, which ends the command.
+    """A command at the client, made by `create_terminal`. Leaving its `async with` releases it, which ends
+    the command.
 
         async with await turn.create_terminal("make", "test") as terminal:
             ended = await terminal.wait()
@@ -47,7 +48,7 @@ class Terminal:
 
     @classmethod
     async def create(cls, client: ClientCalls, request: v1.CreateTerminalRequest) -> Terminal:
-        """Start the command. If you are cancelled meanwhile, nothing keeps running: the request is not
+        """Start the command. If you are cancelled in the meantime, no command stays: the request is not
         withdrawn, because the client may have started the command already, but the terminal is released.
         """
         client.capabilities.require("terminal", "terminal/create")
@@ -81,11 +82,11 @@ class Terminal:
 
     @property
     def content(self) -> v1.Terminal:
-        """To embed in a tool call, so that the user sees the output live."""
+        """The terminal as tool call content, so that the user sees the output live."""
         return v1.Terminal(terminal_id=self.id)
 
     async def output(self) -> v1.TerminalOutputResponse:
-        """The output of the command so far."""
+        """Return the output of the command so far."""
         request = v1.TerminalOutputRequest(session_id=self._session_id, terminal_id=self.id)
         return await self._client.ask("terminal/output", request, v1.TerminalOutputResponse)
 
@@ -100,7 +101,7 @@ class Terminal:
         await self._client.ask("terminal/kill", request, v1.KillTerminalResponse)
 
     async def release(self) -> None:
-        """End the command if it runs, and free everything. Calling it again does nothing."""
+        """End the command if it runs, and free its resources. A second call does nothing."""
         if self._is_released:
             return
         self._is_released = True

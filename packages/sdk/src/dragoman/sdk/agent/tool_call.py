@@ -37,7 +37,7 @@ ENDS = ("completed", "failed")
 
 
 class ToolCallReport:
-    """Made by `Turn.tool`."""
+    """A reported tool call, made by `Turn.tool`."""
 
     def __init__(
         self,
@@ -64,12 +64,12 @@ class ToolCallReport:
 
     @property
     def is_open(self) -> bool:
-        """It has been announced and not brought to an end."""
+        """Whether the call was announced and has not ended."""
         return self._is_announced and not self._has_ended
 
     async def announce(self, status: v1.ToolCallStatus | None = None) -> None:
-        """Announce the call, in the status that it was made with or in this one. Entering the block does
-        this.
+        """Announce the call with this status, or the status from its creation. Entering
+        the block calls this.
         """
         status = self._status if status is None else status
         await self._speaker.update(self._announcement(status))
@@ -110,7 +110,7 @@ class ToolCallReport:
         self._has_ended = self._has_ended or status in ENDS
 
     async def ask(self, options: Sequence[v1.PermissionOption] | None = None) -> Permission:
-        """Ask the user whether this call may run; after a yes it is in progress."""
+        """Ask the user whether this call may run. After a yes, the call is in progress."""
         call = v1.ToolCallUpdate(
             tool_call_id=self.id,
             title=self.title,

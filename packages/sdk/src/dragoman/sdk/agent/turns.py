@@ -1,4 +1,4 @@
-"""Prompt turns of one connection: one at a time in a session, each with exactly one stop reason.
+"""Prompt turns of one connection: one at a time per session, each with exactly one stop reason.
 
 A cancel reaches the handler as the cancellation of its task, with time to clean up; whatever it does then,
 the answer is `cancelled` and never an error. A handler that does not stop in time is left behind: the turn
@@ -69,7 +69,7 @@ class AgentTurns:
         return self._run(running)
 
     def steer(self, session: AgentSession, request: v1.PromptRequest, *, prompts_itself: bool) -> Answer:
-        """Offer the running turn a message (`_session/steering`)."""
+        """Offer a message to the running turn (`_session/steering`)."""
         check_blocks(self._agent, request)
         machine = self._turns.running(session.id)
         if machine is None or machine.is_cancelled:
@@ -90,7 +90,7 @@ class AgentTurns:
         return answer_for(is_taken=is_taken, prompts_itself=prompts_itself)
 
     def cancel(self, session_id: str) -> list[_TaskRunningTurn]:
-        """Cancel every turn that was requested so far in this session (`session/cancel`)."""
+        """Cancel every turn requested so far in this session (`session/cancel`)."""
         hit = [self._running[machine] for machine in self._turns.cancel(session_id)]
         for running in hit:
             self._stop(running)

@@ -47,7 +47,7 @@ _DEFAULT: Any = object()
 
 
 class EnvMethod(Struct, frozen=True, kw_only=True):
-    """A login by variables that the agent looks for in its environment; a draft of the protocol has it."""
+    """A login by variables that the agent reads from its environment; from a draft of the protocol."""
 
     id: str
     name: str
@@ -59,37 +59,37 @@ class SessionRouter(Protocol):
 
     sessions: dict[str, Session]
     opening: int
-    """Calls under way that will bring a session whose id is not known yet."""
+    """Open calls that will create a session whose id is still unknown."""
     received_bytes: int
-    """Bytes, of any kind."""
+    """The number of received bytes of any kind."""
     deviations: int
-    """Notifications that could not be read."""
+    """The number of unreadable notifications."""
     on_deviation: Callable[[str], None] | None
-    """Called with what is wrong with each of them."""
+    """Called with the reason for each unreadable notification."""
     subagents: SubagentTree
 
     def open(self, session: Session) -> None:
         """Route updates for this session id to the session from now on."""
 
     def forget(self, session: Session) -> None:
-        """The session was closed."""
+        """Forget a closed session."""
 
     def cancel_permissions(self, session_id: str) -> None:
         """Answer every open permission request of the session and its subagents with `cancelled`."""
 
     def weigh_backlog(self) -> None:
-        """Stop reading while some reader is too far behind."""
+        """Pause reading while a reader is too far behind."""
 
 
 LATE_UPDATES = 10_000
-"""Updates outside any turn that are kept for whoever looks at `late`; the oldest go first."""
+"""The most updates outside any turn to keep in `late`; the oldest go first."""
 
 LATE_BYTES = 8 * 1024 * 1024
-"""The same in bytes on the wire; one update is kept however large it is."""
+"""The same limit in bytes on the wire; a single update of any size is kept."""
 
 
 class Session:
-    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`.
+    """A session of an agent, made by `new_session`, `load_session`, `resume_session` or `fork_session`.
 
         session = await agent.new_session(cwd="/project")
         result = await session.prompt("Fix the failing test")
@@ -143,15 +143,17 @@ class Session:
 
     @property
     def late(self) -> deque[v1.SessionUpdate]:
-        """Updates that arrived outside any turn: before the first, between two, or after an answer."""
+        """The updates that arrived outside any turn: before the first turn, between two turns, or after an
+        answer.
+        """
         if self._late is None:
             self._late = deque(maxlen=LATE_UPDATES)
         return self._late
 
     async def listen(self) -> AsyncGenerator[v1.SessionUpdate, None]:
-        """Each update outside any turn, those in `late` first, until the agent is gone or this session is
-        closed. Agents go on talking after they answered: a list of commands, the end of a tool, a title.
-        Whoever listens takes the updates, so only one may listen at a time.
+        """Yield each update outside any turn, those in `late` first, until the agent is gone or this session
+        is closed. Agents send such updates after their answer: a list of commands, the end of a tool, a
+        title. Each update goes to one listener, so only one may listen at a time.
         """
         if self.listener is not None:
             raise LocalMistake(
@@ -181,22 +183,22 @@ class Session:
         keep_text: bool = True,
         meta: Mapping[str, Any] | None = None,
     ) -> PromptTurn:
-        """One turn. Iterate over it for the updates, or await it for the result; nothing is sent before
-        that. Whoever shows updates as they come, and may get very many, has no use for all text again at the
-        end: `keep_text=False`. `meta` is the `_meta` of the prompt, such as a `traceparent`.
+        """Run one turn. Iterate over the turn for its updates, or await it for the result; nothing is sent
+        before that. If you show updates as they arrive and don't need the whole text at the end, set
+        `keep_text=False`. `meta` is the `_meta` of the prompt, such as a `traceparent`.
         """
         blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
         return PromptTurn(self, blocks, silence=silence, keep_text=keep_text, meta=meta)
 
     @property
     def steering_way(self) -> SteeringWay:
-        """How to send the agent a message while a turn runs."""
+        """The way to send the agent a message while a turn runs."""
         return self.agent.steering_way
 
     async def steer(
         self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
     ) -> SteerOutcome:
-        """Say something while a turn runs; see `PromptTurn.steer`."""
+        """Send a message while a turn runs; see `PromptTurn.steer`."""
         if self.turn is None:
             raise LocalMistake("no turn is running that could be steered; send a prompt")
         return await self.turn.steer(*content, otherwise=otherwise)
@@ -210,7 +212,7 @@ class Session:
         await self.interrupt()
 
     async def interrupt(self) -> None:
-        """Stop the running turn, which continues with the user's messages since."""
+        """Stop the running turn, which then continues with the user's messages since."""
         self.cancelling = self.turn is not None
         self.agent.side.cancel_permissions(self.id)
         self.agent.link.notify("session/cancel", write(v1.CancelNotification(session_id=self.id)))
@@ -233,7 +235,7 @@ class Session:
         return answer.config_options
 
     async def close(self) -> None:
-        """Free the session at the agent; a running turn is cancelled."""
+        """Free the session at the agent, which cancels a running turn."""
         self.agent.side.cancel_permissions(self.id)
         request = v1.CloseSessionRequest(session_id=self.id)
         await self.agent.ask("session/close", request, v1.CloseSessionResponse, lane=self.id)
@@ -247,15 +249,15 @@ class Session:
 
     @property
     def backlog(self) -> int:
-        """Bytes of updates that the reader of the running turn has not taken yet."""
+        """The bytes of updates that the reader of the running turn has not taken yet."""
         return 0 if self.turn is None else self.turn.backlog
 
     def weigh_backlog(self) -> None:
-        """Let the link stop or go on reading: how far readers are behind has changed."""
+        """Pause or continue reading, because a reader's backlog has changed."""
         self.agent.side.weigh_backlog()
 
     def turn_ended(self, turn: PromptTurn) -> None:
-        """Free the session for its next turn: the agent has answered, or the call was given up."""
+        """Free the session for its next turn, because the agent has answered or the call was given up."""
         if self.turn is turn:
             self.turn = None
             self.cancelling = False
@@ -263,14 +265,12 @@ class Session:
         self.weigh_backlog()
 
     def inlet(self) -> list[v1.SessionUpdate | v1.SessionNotification]:
-        """The list that takes an update which arrives now."""
+        """The list for updates that arrive now."""
         turn = self.turn
         return self.late_updates if turn is None or not turn.listens else self.turn_updates
 
     def hand_over(self, each: float) -> None:
-        """A block has been read; its updates for this session, about `each` bytes on the wire, go to whom
-        they concern.
-        """
+        """Deliver the updates of a block, about `each` bytes each on the wire, to their readers."""
         if self.turn_updates:
             turn_updates, self.turn_updates = self.turn_updates, []
             assert self.turn is not None
@@ -295,7 +295,7 @@ class Session:
         self.wake_listener()
 
     def wake_listener(self) -> None:
-        """Wake the listener: there is an update, or the session has ended."""
+        """Wake the listener, because there is an update or the session has ended."""
         if self.listener is not None:
             self.listener.set()
 
@@ -377,7 +377,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         return await self._open_session("session/fork", request, v1.ForkSessionResponse, cwd)
 
     async def list_sessions(self, *, cwd: str | None = None) -> AsyncIterator[v1.SessionInfo]:
-        """All stored sessions, page by page."""
+        """Return all stored sessions, page by page."""
         cursor: str | None = None
         while True:
             request = v1.ListSessionsRequest(
@@ -399,7 +399,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     # Login.
 
     async def authenticate(self, method_id: str) -> None:
-        """Log in by one of `auth_methods` (`authenticate`). No deadline: a person may be involved."""
+        """Log in with one of `auth_methods` (`authenticate`). No deadline: a person may be involved."""
         await self.ask("authenticate", v1.AuthenticateRequest(method_id=method_id), v1.AuthenticateResponse)
 
     async def logout(self) -> None:
@@ -422,8 +422,8 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         deadline: float | None = _DEFAULT,
         lane: Hashable | None = None,
     ) -> T:
-        """A request of the protocol, typed both ways, refused here if the agent did not say that it can do
-        it.
+        """Send a typed request of the protocol. It is refused here if the agent has not announced the
+        capability.
         """
         capability = AGENT_REQUESTS[method].capability
         if capability is not None:

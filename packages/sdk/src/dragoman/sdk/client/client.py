@@ -26,7 +26,7 @@ _TERMINAL = (
 
 
 class Client:
-    """What `connect` connects.
+    """A client, for `connect`.
 
         client = Client("my-editor", version="1.0.0")
 
@@ -95,8 +95,8 @@ class Client:
         auth_terminal: bool = False,
         subagents: bool = False,
     ) -> None:
-        """With `subagents` the agent is told that this client shows them: then they speak in sessions of
-        their own, which `PromptTurn.notifications` gives, and else in the session that they work for.
+        """`subagents` announces that this client shows subagents: then they have their own sessions, see
+        `PromptTurn.notifications`. Otherwise they use the session that they work for.
         """
         check_text(name, "name")
         check_text(version, "version")
@@ -117,13 +117,13 @@ class Client:
         self.handlers = Handlers()
 
     def extension(self, method: str) -> Callable[[F], F]:
-        """Answer a request, or take a notification, whose name starts with `_`; params and result are plain
-        data.
+        """Register a handler for a request or notification whose name starts with `_`; params and result are
+        plain data.
         """
         return extension_hook(self.handlers, method)
 
     def capabilities(self) -> v1.ClientCapabilities:
-        """The capabilities that this client advertises: those it has handlers for."""
+        """The capabilities that this client announces: those with handlers."""
         has = self.handlers
         extensions = sorted(method for method, _ in has.items() if method.startswith("_"))
         ours: dict[str, object] = {"usage": True, **({"extensions": extensions} if extensions else {})}

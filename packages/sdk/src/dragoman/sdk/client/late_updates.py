@@ -10,7 +10,7 @@ from dragoman.sdk.growing_output import supersedes
 
 
 class Sizes:
-    """Counts the bytes of a queue whose readers are elsewhere; callers report its length."""
+    """Counts the bytes of a queue that others read; callers report its length."""
 
     __slots__ = ("_count", "_runs", "total")
 
@@ -26,7 +26,7 @@ class Sizes:
             self.total += count * each
 
     def forget_all_but(self, length: int, *, newest: bool = False) -> None:
-        """The queue has this length now: drop the sizes of the oldest items, or of the newest."""
+        """Note the queue's current length: drop the sizes of the oldest items, or of the newest."""
         while self._count > length:
             run = self._runs[-1 if newest else 0]
             count = min(run[0], self._count - length)
@@ -40,8 +40,8 @@ class Sizes:
 def without_superseded(
     late: deque[v1.SessionUpdate], updates: Sequence[v1.SessionUpdate]
 ) -> Sequence[v1.SessionUpdate]:
-    """Growing output is sent again and again, each time complete: keep only the last. This runs on every
-    block of a replay, so it looks closer only where two progress updates follow each other.
+    """Drop output that is repeated in a later, longer update. This runs on every block of a replay, so only
+    adjacent progress updates are compared.
     """
     progress = v1.ToolCallProgress
     types = list(map(type, updates))

@@ -56,10 +56,10 @@ _BLOCK_CAPABILITIES = {
 
 
 KEPT_AT_ONCE = 1024 * 1024
-"""Characters of a text that are encoded at once."""
+"""The most characters of a text to encode at once."""
 
 STEER_SECONDS = 10.0
-"""How long an agent that has answered the prompt may take to say whether the turn had a message."""
+"""The seconds that an agent has after its answer to say whether the turn got a message."""
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
@@ -73,17 +73,15 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
     stop_reason: v1.StopReason
     utf8: bytes
-    """`text` in the form in which it is kept. One character that is not Latin makes a `str` two or four times
-    as large.
-    """
+    """`text` in its stored form. In a `str`, one non-Latin character doubles or quadruples the size."""
     tool_calls: dict[str, ToolState]
-    """Each tool call as it stood at the end, by its id, in the order of their first mention."""
+    """The final state of each tool call, by id, in the order of first mention."""
     usage: v1.Usage | None
     response: v1.PromptResponse
 
     @property
     def text(self) -> str:
-        """The agent's whole text, without thoughts; empty if the turn was told not to keep it."""
+        """The agent's whole text, without thoughts; empty with `keep_text=False`."""
         return self.utf8.decode(errors="surrogatepass")
 
 
@@ -104,21 +102,23 @@ class PromptSession(Protocol):
 
     @property
     def steering_way(self) -> SteeringWay:
-        """How to send the agent a message while a turn runs."""
+        """The way to send the agent a message while a turn runs."""
 
     async def cancel(self) -> None: ...
 
     async def interrupt(self) -> None:
-        """Stop the running turn, which continues with the user's messages since."""
+        """Stop the running turn, which then continues with the user's messages since."""
 
     def weigh_backlog(self) -> None:
-        """The reader has taken updates, or waits for more: decide whether the link reads on."""
+        """Decide whether the link continues to read, because the reader has taken updates
+        or waits for more.
+        """
 
     def turn_ended(self, turn: PromptTurn) -> None: ...
 
 
 class PromptTurn:
-    """Made by `Session.prompt`. Iterate once, or await.
+    """A turn, made by `Session.prompt`. Iterate over it once, or await it.
 
         turn = session.prompt("Explain this project")
         async for text in turn.texts():
@@ -164,7 +164,7 @@ class PromptTurn:
 
     @property
     def result(self) -> TurnResult:
-        """The result of the turn, available once the last update was handled."""
+        """The result of the turn, available after the last update was handled."""
         if self._result is None:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._result
@@ -173,8 +173,9 @@ class PromptTurn:
         return self._updates()
 
     def batches(self, *, keep_text: bool = False) -> AsyncGenerator[list[v1.SessionUpdate], None]:
-        """The updates as they arrive, in lists of those that arrived together: the fastest way to read very
-        many. Iterate over this or over the turn, once. The text is not kept for the result, unless wanted.
+        """Yield the updates as they arrive, in lists of those that arrived together: the fastest way to read
+        very many. Iterate over this or over the turn, once. The text is kept for the result only with
+        `keep_text`.
 
             async for updates in turn.batches():
                 show(updates)
@@ -182,8 +183,8 @@ class PromptTurn:
         return self._own_batches(keep_text=keep_text)
 
     async def notifications(self) -> AsyncGenerator[v1.SessionNotification, None]:
-        """The updates of the session and of all its subagents in the order of their arrival, each with the
-        id of its session. Iterate over this or over the turn, once.
+        """Yield the updates of the session and of all its subagents in the order of their arrival, each with
+        the id of its session. Iterate over this or over the turn, once.
 
             async for note in turn.notifications():
                 print(agent.subagents.requester(note.session_id) or "agent", note.update)
@@ -200,7 +201,7 @@ class PromptTurn:
         return self._drain().__await__()
 
     async def texts(self) -> AsyncGenerator[str, None]:
-        """The agent's text, piece by piece, and nothing else; the turn itself yields all updates."""
+        """Yield the agent's text, piece by piece; the turn itself yields all updates."""
         async for update in self:
             if isinstance(update, v1.AgentMessageChunk) and isinstance(update.content, v1.TextContent):
                 yield update.content.text
@@ -413,7 +414,7 @@ class PromptTurn:
         return self._write_request(self._blocks)
 
     def forget_messages(self) -> None:
-        """Drop the messages that were not sent yet."""
+        """Drop the messages that have not been sent yet."""
         self.unsent += tuple(self._messages)
         self._messages.clear()
         self._restarts = False
@@ -432,7 +433,7 @@ class PromptTurn:
             raise LocalMistake("this session was closed")
 
     def give_up(self, why: DragomanError) -> None:
-        """End this turn with an error; the agent gets a cancel."""
+        """End this turn with an error, and send the agent a cancel."""
         if self._call is not None:
             self._session.link.give_up(self._call, why)
 
@@ -443,7 +444,7 @@ class PromptTurn:
 
     @property
     def listens(self) -> bool:
-        """Whether the turn takes updates: it runs, and a caller reads it."""
+        """Whether the turn accepts updates: it runs, and a caller reads it."""
         call = self._call
         return call is not None and not (self._is_abandoned or call.context.is_answered)
 
@@ -460,7 +461,7 @@ class PromptTurn:
 
     @property
     def backlog(self) -> int:
-        """Bytes of updates that the reader has not taken yet."""
+        """The bytes of updates that the reader has not taken yet."""
         return self._backlog
 
     def _note(self, batch: list[v1.SessionUpdate | v1.SessionNotification], text: BytesIO | None) -> None:

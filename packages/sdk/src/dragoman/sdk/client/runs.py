@@ -27,23 +27,23 @@ class PlainParams(msgspec.Struct, rename="camel", forbid_unknown_fields=True, gc
 
 
 UpdateFrame: TypeAlias = PlainNotification[Literal["session/update"], PlainParams]
-"""A whole frame of the commonest kind."""
+"""A whole frame of the most frequent kind."""
 
 NoteFrame: TypeAlias = PlainNotification[Literal["session/update"], v1.SessionNotification]
-"""The same for whoever hands on the whole message."""
+"""The same frame, for readers that pass the whole message on."""
 
 
 @cache
 def run_reader(frame: type[object]) -> Callable[[bytes], list[Any]]:
-    """Made with the first connection: it takes longer to make than a small program takes to start."""
+    """Build the reader with the first connection: building takes longer than a small program's start."""
     return json_decoder(frame, dec_hook=decode_choice).decode_lines
 
 
 SHORT = 384
-"""Bytes of a frame, on average, up to which reading the strings alone costs less."""
+"""The average frame size in bytes up to which reading only the strings is cheaper."""
 
 FEW = 8
-"""Frames of a block from which on it pays to find out what they share."""
+"""The number of frames in a block from which on it is worth finding their common parts."""
 
 _OTHER_TEXT = "?"
 
@@ -54,14 +54,14 @@ class ChunkRun(msgspec.Struct, frozen=True, gc=False):
     """The common form of the frames around the texts of a stream of chunks."""
 
     head: bytes
-    """Up to the quote before the text."""
+    """The bytes up to the quote before the text."""
     tail: bytes
-    """From the quote behind it up to the newline."""
+    """The bytes from the quote after the text to the newline."""
     session_id: str
     kind: Callable[..., v1.SessionUpdate]
 
     def read(self, block: bytes) -> list[v1.SessionUpdate] | None:
-        """The updates of a block; None if a frame in it has another form."""
+        """Read the updates of a block; None if a frame in it has another form."""
         head, tail = self.head, self.tail
         begin, end = len(head), -len(tail)
         texts = [line[begin:end] for line in BytesIO(block)]
@@ -93,11 +93,11 @@ class ChunkReader:
         """Whose chunks it can read."""
 
     def learn(self, block: bytes, frames: list[UpdateFrame]) -> None:
-        """`frames` are those of the block, all of one session."""
+        """Learn the form of `frames`, which are a block of one session."""
         self._keep(find_run(block, frames) if len(frames) >= FEW else None)
 
     def read(self, block: bytes) -> list[v1.SessionUpdate] | None:
-        """The updates of a block; None if it has to be read, and its form learnt, the slow way."""
+        """Read the updates of a block; None if its form must be learnt the slow way."""
         run = self._run
         updates = run.read(block) if run is not None and block.startswith(run.head) else None
         if updates is None or len(block) > len(updates) * SHORT:
@@ -110,7 +110,9 @@ class ChunkReader:
 
 
 def find_run(block: bytes, frames: list[UpdateFrame]) -> ChunkRun | None:
-    """The form of a block's first frame, if it is only a text chunk. `frames` are those of the block."""
+    """Return the form of a block's first frame, if it is a plain text chunk. `frames` are
+    those of the block.
+    """
     params = frames[0].params
     content = getattr(params.update, "content", None)
     if not isinstance(content, v1.TextContent) or len(block) > len(frames) * SHORT:

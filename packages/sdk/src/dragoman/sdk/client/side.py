@@ -149,7 +149,7 @@ class ClientSide:
             self._handle_notification(method, handler, params)
 
     def on_block(self, block: bytes) -> int:
-        """Updates come in long runs; a run is read by one call into C, envelopes and all."""
+        """Read a run of updates by one call into C, envelopes included."""
         if block.startswith(_WITH_ID):  # a request or an answer, of which there is nothing to try
             return 0
         session = self.sessions.get(self._chunks.session_id)
@@ -434,7 +434,7 @@ class ClientSide:
                 self._hand_to(self._on_update, notification, session.id, size)
 
     def forget(self, session: Session) -> None:
-        """It was closed. A turn that the agent has not answered yet is still read to its end."""
+        """Forget a closed session. A turn without an answer is still read to its end."""
         if session.is_closed and session.turn is None and self.sessions.get(session.id) is session:
             del self.sessions[session.id]
 
@@ -455,8 +455,8 @@ class ClientSide:
         self._orphan_bytes += size
 
     def weigh_backlog(self) -> None:
-        """Stop reading while some reader is too far behind, but not while somebody may wait for an answer,
-        or another session for its updates.
+        """Pause reading while a reader is too far behind, but not while a caller may wait for an answer, or
+        another session for its updates.
         """
         link = self._link
         if not self._behind and link.lanes.size <= link.limits.backlog_bytes:

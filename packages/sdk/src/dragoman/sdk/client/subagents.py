@@ -22,19 +22,19 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 
 MOST_SUBAGENTS = 1024
-"""Subagents of one connection; real agents have a few."""
+"""The most subagents of one connection; real agents have a few."""
 
 MOST_LEVELS = 16
-"""Levels below a session of a client."""
+"""The most levels below a session of a client."""
 
 TAIL = 400
-"""Characters of a subagent's last words that are kept."""
+"""The most characters of a subagent's last text to keep."""
 
 NAME = 80
-"""Characters of a name in a sentence; a title may be a whole task."""
+"""The most characters of a name in a sentence; a title may be a whole task."""
 
 ANNOUNCEMENTS = tuple(f'"{kind}"'.encode() for kind in subagent_words.ANNOUNCEMENTS)
-"""What every frame contains that announces a subagent or changes one."""
+"""Words that every frame contains if it announces or changes a subagent."""
 
 _ENDS = {"cancelled": "cancelled", "error": "failed", "refusal": "refused"}
 
@@ -44,13 +44,13 @@ class Subagent(Struct, frozen=True, kw_only=True):
 
     id: str
     parent: str
-    """The session that it works for."""
+    """The parent session."""
     title: str = ""
     description: str = ""
     state: str = ""
-    """What the agent said last: `running`, `requires_action`, `idle`, `unknown`; empty if it said nothing."""
+    """The last reported state: `running`, `requires_action`, `idle`, `unknown`; empty if there is none."""
     stop_reason: str = ""
-    """How its last turn ended, while it is idle."""
+    """The stop reason of its last turn, while it is idle."""
     can_cancel: bool = False
 
     @property
@@ -153,7 +153,7 @@ class SubagentTree:
         return subagents[-1].parent if subagents else session_id
 
     def children_of(self, session_id: str) -> list[Subagent]:
-        """Those that work for this session itself, in the order of their announcements."""
+        """The direct subagents of this session, in the order of their announcements."""
         return [self._subagents[child] for child in self._children.get(session_id, ())]
 
     def below(self, session_id: str, level: int = 0) -> Iterator[tuple[int, Subagent]]:
@@ -174,7 +174,7 @@ MARKS = {"done": "✓", "running": "◐", "waits for an answer": "?", "failed": 
 
 
 def tree_lines(tree: SubagentTree, session_id: str) -> Iterator[str]:
-    """All subagents of a session, a line each, with state and last line of text. Not sanitized."""
+    """All subagents of a session, one line each, with state and last line of text. Not sanitized."""
     for level, subagent in tree.below(session_id):
         last = tree.last_line(subagent.id)
         mark = MARKS.get(subagent.standing, "·")
@@ -211,11 +211,11 @@ def _state_of(state: v1.StateUpdate | None) -> dict[str, str]:
 
 
 MAY_ANNOUNCE = (v1.SubagentUpdate, Unknown)
-"""Updates in which an announcement may be."""
+"""Updates that may contain an announcement."""
 
 
 def announcement_in(update: v1.SessionUpdate | Unknown) -> v1.SubagentUpdate | None:
-    """The subagent in an update, also in the form of the early draft."""
+    """Return the subagent in an update, also in the form of the early draft."""
     if isinstance(update, v1.SubagentUpdate):
         return update
     return _of_draft(update) if isinstance(update, Unknown) else None

@@ -37,15 +37,15 @@ class ToolState(Struct, frozen=True, kw_only=True):
     raw_input: object = None
     raw_output: object = None
     fresh: str = ""
-    """What the last mention added to the words in `content`: agents resend growing output whole."""
+    """The new text in `content` since the previous update: agents resend growing output whole."""
 
     @classmethod
     def of(cls, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
-        """The state after the first mention of a tool call."""
+        """Return the state after the first mention of a tool call."""
         return cls(id=update.tool_call_id).after(update)
 
     def after(self, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
-        """The state after one more update; fields that the update omits stay."""
+        """Return the state after one more update; omitted fields keep their values."""
         # In version 1 null means the same as absent.
         changes = {
             name: value

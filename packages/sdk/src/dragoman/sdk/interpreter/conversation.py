@@ -23,7 +23,7 @@ from dragoman.transport.contract import Transport
 
 
 class Interpretation(NamedTuple):
-    """What both sides speak, and how it is translated."""
+    """The dialects of both sides, and how to translate between them."""
 
     client: str = "v1"
     agent: str = "v1"
@@ -32,11 +32,11 @@ class Interpretation(NamedTuple):
     """Whether the conversation ends at the first loss."""
     quirks: bool = True
     on_decision: Callable[[DialectDecision], None] | None = None
-    """Hears what a side of the dialect `auto` was found to speak."""
+    """Called when the dialect of a side with `auto` was detected."""
 
 
 class InterpretedConversation:
-    """Leaving the block ends both sides, in an orderly way."""
+    """A running conversation; leaving the block ends both sides in an orderly way."""
 
     def __init__(
         self,
@@ -60,13 +60,13 @@ class InterpretedConversation:
 
     @property
     def agent_ended(self) -> str | None:
-        """How the agent's side has ended, None if it has not."""
+        """How the agent's side has ended; None if it has not."""
         way = self._relay.to_client
         return None if not way.over.is_set() else str(way.reason or "it closed the connection")
 
     @property
     def agent_died(self) -> PeerDied | None:
-        """How the agent's process ended, if it did so by itself."""
+        """How the agent's process ended, if it ended by itself."""
         reason = self._relay.to_client.reason
         return reason if isinstance(reason, PeerDied) else None
 

@@ -1,5 +1,5 @@
-"""Credentials for an agent that takes none in `authenticate`: passed in the agent's own way, if the user has
-allowed it.
+"""Credentials for an agent that accepts none in `authenticate`: passed in the agent's own way, if the user
+has allowed it.
 
 An agent of v1 that logs in by a variable has to be started with it, and one that logs in at a terminal has a
 login command. So the agent's process is started again, with the variable set or after the command has read
@@ -42,13 +42,13 @@ from dragoman.transport.process import ChildTransport
 from dragoman.wire.codes import AUTH_REQUIRED
 
 LOGIN_SECONDS = 300.0
-"""For a login command: it may wait for a server."""
+"""The most seconds for a login command, which may wait for a server."""
 
 START_SECONDS = 60.0
-"""For the answer to `initialize` of the agent that was started again."""
+"""The most seconds for the `initialize` answer of a restarted agent."""
 
 Start = Callable[[Mapping[str, str]], ChildTransport]
-"""Starts the agent with these variables besides its own."""
+"""Starts the agent with these variables in addition to its own."""
 
 
 class _RefusedLogin(Exception):

@@ -52,7 +52,7 @@ def interpreter_for(
     quirks: bool = True,
     guards_names: bool = False,
 ) -> Translator | None:
-    """The interpreter for a peer of this dialect; None if none is needed."""
+    """Return the interpreter for a peer of this dialect; None if none is needed."""
     if hasattr(socket, "AF_UNIX"):  # what the client lends is reached through one
         settings = replace(settings, client_tools=True)
     if not settings.nonce:
@@ -76,7 +76,9 @@ def agent_in_v1(
     quirks: bool,
     policy: str,
 ) -> Transport:
-    """Wrap an agent that we connect to, so that it speaks v1; the file `policy` says what is lent to it."""
+    """Wrap an agent that we connect to, so that it speaks v1. The file `policy` limits its access to files
+    and terminals.
+    """
     interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
     return agent if interpreter is None else LendingTransport(agent, interpreter, policy=policy)
 
@@ -84,8 +86,8 @@ def agent_in_v1(
 def agent_interpreter(
     dialect: str, *, cwd: str | os.PathLike[str] | None, ledger: Ledger | None, quirks: bool
 ) -> Translator | None:
-    """For an agent that somebody connects to; its sessions without a folder are in `cwd`. There are no other
-    edges here that it could speak to.
+    """Return an interpreter for a single agent that someone connects to; its sessions without a folder use
+    `cwd`.
     """
     settings = EdgeSettings(cwd=os.path.abspath(cwd or "."), as_written=None)
     decisions = Ledger() if ledger is None else ledger
@@ -114,8 +116,8 @@ def _report(error: Exception) -> None:
 
 
 class EdgeHost:
-    """Answers all requests of edges: with our files for one side, with the client's files and terminals
-    for the other. Used from one event loop.
+    """Answers all requests of edges: with our files for one side, with the client's files and terminals for
+    the other. For use in one event loop.
     """
 
     def __init__(self, tell: Answer, *, policy: str = "") -> None:
@@ -153,7 +155,7 @@ class EdgeHost:
 
 
 class LendingTransport(TranslatedTransport):
-    """A translated transport with a host of its own, which ends with it."""
+    """A translated transport with its own host, which ends with it."""
 
     def __init__(self, inner: Transport, interpreter: TransportInterpreter, *, policy: str = "") -> None:
         self._edge_host = EdgeHost(self.answer, policy=policy)

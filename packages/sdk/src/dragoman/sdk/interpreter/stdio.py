@@ -26,9 +26,9 @@ class InterpreterResult(NamedTuple):
 
     ledger: Ledger
     stopped_by: LedgerEntry | None
-    """The loss that ended it, if one did."""
+    """The loss that ended the conversation, if any."""
     agent_status: int
-    """Of an agent that ended by itself, negative for a signal; 0 if we had to end it."""
+    """The exit status of an agent that ended by itself, negative for a signal; 0 if we ended it."""
 
 
 def stand_between(

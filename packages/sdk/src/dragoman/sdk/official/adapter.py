@@ -67,8 +67,8 @@ _MODEL_NAMES = {
 
 
 def adapt(target: Any) -> Agent:
-    """The agent that runs `target`: an object with the official SDK's agent methods, or a function that makes
-    one from a connection.
+    """Return the agent that runs `target`: an object with the official SDK's agent methods, or a function
+    that makes one from a connection.
     """
     # Any: which methods an object has, and which models it takes, is known only when it runs.
     import acp.core  # the only import of the official SDK; the models come along
@@ -218,11 +218,11 @@ async def _wait_ended(work: asyncio.Future[Any]) -> None:
 # that the SDK's users know. It does not know the SDK: whoever makes it brings the error class along.
 
 asking: ContextVar[ClientHandle] = ContextVar("the client whose request is being handled")
-"""An object has one connection for all its clients; this tells which of them it works for at the moment."""
+"""The client that an object serves at the moment: it has one connection for all its clients."""
 
 
 class OfficialWire:
-    """Requests and notifications to the client, in plain data."""
+    """Sends requests and notifications to the client, as plain data."""
 
     def __init__(self, error: Callable[..., Exception]) -> None:
         self._error = error
@@ -230,7 +230,7 @@ class OfficialWire:
 
     @property
     def client(self) -> ClientHandle:
-        """The client whose request is being handled, or else the one that connected last."""
+        """The client whose request is being handled, otherwise the client that connected last."""
         client = asking.get(self.latest)
         if client is None:
             raise ConnectionError("no client has connected yet")

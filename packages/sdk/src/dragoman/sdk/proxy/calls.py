@@ -1,4 +1,4 @@
-"""The calls that a proxy makes itself, between the calls that pass through it.
+"""The calls of a proxy itself, among the calls that pass through it.
 
 Their ids carry a random prefix, so that they are told from all others; their answers end here. They do not
 wait for what is held back, and an answer is delivered as soon as it is here, so a hook may call and wait.
@@ -34,17 +34,17 @@ class CallFlow(Protocol):
     way: RelayDirection
     calls: Connection[Waiting]
     end_reason: LinkClosed | None
-    """Why nobody answers any more."""
+    """The reason why calls get no answer any more."""
 
     @property
     def back(self) -> CallFlow:
         """The other direction."""
 
     def send(self, frame: bytes) -> None:
-        """Send a frame of our own, after the frames that have passed so far."""
+        """Send a frame of the proxy, after the frames that have passed so far."""
 
     def weigh(self) -> None:
-        """Stop reading while hooks hold back too much."""
+        """Pause reading while hooks hold back too many bytes."""
 
 
 class ProxyPeer:

@@ -104,11 +104,11 @@ class Hop:
 
 
 Route: TypeAlias = tuple[Hop, IncomingRequest]
-"""Who gets the answer."""
+"""The receiver of an answer."""
 
 
 class ProxyChain:
-    """All hops: the client first, the agent last."""
+    """All hops of a chain: the client first, the agent last."""
 
     def __init__(self, transports: list[Transport], *, owner: TaskOwner) -> None:
         self.owner = owner
@@ -138,7 +138,7 @@ class ProxyChain:
                 log.debug("component %d: ignored: %s", hop.index, why)
 
     def on_hop_end(self, hop: Hop, reason: BaseException | None) -> None:
-        """A hop has ended. Requests that wait for its answer are refused."""
+        """Handle the end of a hop: refuse the requests that wait for its answer."""
         if hop.index and not self.end_event.is_set():
             log.warning(
                 "component %d of the chain has ended: %s", hop.index, reason or "it closed the connection"

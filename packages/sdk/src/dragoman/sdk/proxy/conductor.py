@@ -49,7 +49,7 @@ class Conductor:
         self.name = name
 
     def run(self, transport: Transport, *, limits: Limits | None = None) -> ConductorRun:
-        """A conversation with a client over this transport, as an `async with`."""
+        """Start a conversation with a client over this transport, as an `async with`."""
         return ConductorRun(self, transport, limits=limits)
 
 

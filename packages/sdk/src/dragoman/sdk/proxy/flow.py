@@ -1,4 +1,5 @@
-"""One direction of a running proxy: passes frames on, calls hooks for some, and holds frames back meanwhile.
+"""One direction of a running proxy: passes frames on, calls hooks for some, and holds frames back during a
+hook.
 
 Most blocks are only searched for names: one in which no hooked method, no id and no escape can be found
 passes as it is. Where that cannot be proven, the envelopes are glanced at, and only a frame that has a hook
@@ -55,7 +56,7 @@ _CANCELLED_TURN = write(PromptResponse(stop_reason="cancelled"))
 
 
 class ProxyFlow:
-    """The messages of one direction; `back` is the other one."""
+    """The messages of one direction; `back` is the other direction."""
 
     back: ProxyFlow
 
@@ -102,12 +103,12 @@ class ProxyFlow:
             self._flush()
 
     def send(self, frame: bytes) -> None:
-        """Send a frame of our own, after the frames that have passed so far."""
+        """Send a frame of the proxy, after the frames that have passed so far."""
         self._flush()
         self.way.send(frame)
 
     def hang_up(self, reason: LinkClosed) -> None:
-        """Fail our own calls and the held requests of this direction, because nobody answers them any
+        """Fail the proxy's own calls and the held requests of this direction, because they get no answer any
         more.
         """
         self.end_reason = reason
@@ -119,7 +120,7 @@ class ProxyFlow:
                 self.lanes.take_out(item, failure(item.passing.id, SIDE_ENDED))
 
     def refuse_open_requests(self) -> None:
-        """Answer every open request that went this way with an error."""
+        """Answer every open request in this direction with an error."""
         for passing in [passing for passing in self.open.values() if passing.queued_frame is None]:
             del self.open[passing.id]
             self.back.send(failure(passing.id, SIDE_ENDED))
@@ -285,7 +286,9 @@ class ProxyFlow:
         self.weigh()
 
     def weigh(self) -> None:
-        """Stop reading while too much is held back; not while an answer that we wait for comes this way."""
+        """Pause reading while too many bytes are held back, but not while an awaited answer comes from this
+        side.
+        """
         limits = self._limits
         max_bytes = limits.backlog_hard_bytes if self.back.calls.calls else limits.backlog_bytes
         (self.way.hold if self.lanes.size > max_bytes else self.way.listen)(HELD)

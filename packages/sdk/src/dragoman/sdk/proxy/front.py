@@ -94,7 +94,7 @@ class FirstBlockTransport(PassingTransport):
 
 
 async def until(stop: asyncio.Event, work: Coroutine[object, None, T]) -> T | None:
-    """The result of the work; None if `stop` is set before it ends."""
+    """Return the result of the work; None if `stop` is set before the work ends."""
     loop = asyncio.get_running_loop()
     working, stopping = loop.create_task(work), loop.create_task(stop.wait())
     try:

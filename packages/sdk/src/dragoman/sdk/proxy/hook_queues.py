@@ -97,7 +97,7 @@ class HookQueues:
         self.size += len(item.frame)
 
     def take_out(self, item: QueuedFrame, answer: bytes) -> None:
-        """Remove a frame from its queue; its sender gets `answer`."""
+        """Remove a frame from its queue, and send `answer` to its sender."""
         for lane in self._lanes.values():
             if lane.judging is item:
                 item.answer = answer

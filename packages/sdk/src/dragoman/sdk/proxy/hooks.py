@@ -29,20 +29,20 @@ from dragoman.wire.codes import INVALID_REQUEST, invalid_params
 HookMessage: TypeAlias = Request | Notification | Response
 
 REFUSED = error_object(INVALID_REQUEST, "Refused by a proxy")
-"""What a request is answered with when its hook says None."""
+"""The error for a request whose hook returns None."""
 
 _members = json_decoder(dict[str, Raw])
 
 
 class FrameFate(NamedTuple):
-    """A hook's decision: frames to send onward and back."""
+    """A hook's decision: frames to pass on, and frames to send back."""
 
     onward: bytes | None = None
     back: bytes | None = None
 
 
 class HookReply:
-    """Return value of a hook that answers an extension request itself; plain data could also be its
+    """The return value of a hook that answers an extension request itself; plain data could also be its
     params.
     """
 
@@ -81,7 +81,7 @@ class ProxyHook:
     def judge(
         self, frame: bytes, envelope: HookMessage, peers: object
     ) -> FrameFate | Coroutine[object, None, FrameFate]:
-        """The fate of the frame, or for an async hook the work that ends with it."""
+        """Return the fate of the frame; for an async hook, the coroutine that ends with it."""
         try:
             message = self._read(envelope)
             # Plain data can be changed in place: it is the same only if it still reads the same.

@@ -1,4 +1,4 @@
-"""A proxy: the messages between a client and an agent that it handles, and its conversations.
+"""A proxy: its hooks for the messages between a client and an agent, and its conversations.
 
     proxy = Proxy("some-agent --acp")
 
@@ -49,7 +49,7 @@ F = TypeVar("F", bound=Callable[..., object])
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client")
 
 OWN = frozenset({"$/cancel_request", "proxy/initialize", "proxy/successor"})
-"""What a proxy must deal with itself, whatever its author thinks."""
+"""Methods that a proxy must handle itself, so that no hook can change them."""
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Proxy:
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Without a target it can only be a link of a chain. `cwd` and `env` are for a command."""
+        """A proxy without a target can only be part of a chain. `cwd` and `env` are for a command."""
         if target is not None:
             is_other = isinstance(target, Servable) or hasattr(target, "aclose")
             check_target(target, is_other=is_other, other="a Proxy, a Conductor or a transport")
@@ -92,7 +92,7 @@ class Proxy:
         self.running: list[ProxyConversation] = []
 
     def on(self, method: str, *, direction: Direction | None = None) -> Callable[[F], F]:
-        """Look at each message of this method on its way. The function gets the typed message and returns
+        """Register a hook for each message of this method. The function gets the typed message and returns
 
         - the same object: the message goes on as the bytes that it came in;
         - a changed one (`msgspec.structs.replace`): it goes on with what was changed;
@@ -112,7 +112,7 @@ class Proxy:
         return register
 
     def on_result(self, method: str, *, direction: Direction | None = None) -> Callable[[F], F]:
-        """Look at each result of this method on its way back; `direction` is that of the request.
+        """Register a hook for each result of this method; `direction` is that of the request.
 
         The function returns the result, the same or changed, or raises `ErrorAnswer` to make it an error.
         """
@@ -135,17 +135,17 @@ class Proxy:
         return HookReply(result)
 
     def run(self, transport: Transport, *, limits: Limits | None = None) -> ProxyRun:
-        """A conversation with a client over this transport, as an `async with`."""
+        """Start a conversation with a client over this transport, as an `async with`."""
         return ProxyRun(self, transport, limits=limits)
 
     @property
     def to_agent(self) -> ProxyPeer:
-        """The agent, to be called by the proxy itself."""
+        """The agent, for requests of the proxy itself."""
         return self._conversation().to_agent
 
     @property
     def to_client(self) -> ProxyPeer:
-        """The client, to be called by the proxy itself."""
+        """The client, for requests of the proxy itself."""
         return self._conversation().to_client
 
     def _conversation(self) -> ProxyConversation:
@@ -263,7 +263,7 @@ class ProxySide:
         (self._agent if way.direction == "to_agent" else self._client).take(block)
 
     async def finish(self, way: RelayDirection, seconds: float) -> None:
-        """One side has ended: what it said last still goes on, and nobody is left waiting for it."""
+        """Pass on the last messages of a side that has ended, and answer all requests that wait for it."""
         open_flow, closed_flow = self._agent, self._client
         if way.direction == "to_client":
             open_flow, closed_flow = closed_flow, open_flow
@@ -324,7 +324,7 @@ def _method_row(method: str, direction: Direction) -> Method | None:
 # Whatever is opened is closed with the stack that it was opened on.
 
 Target: TypeAlias = str | Sequence[str] | Agent | Servable | Transport
-"""Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
+"""The target of a proxy: a command, an object that can be served in this process, or a transport."""
 
 
 async def open_target(
@@ -335,7 +335,7 @@ async def open_target(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Transport:
-    """Open a transport to a target; it is not started yet."""
+    """Return a transport to a target; it is not started yet."""
     if isinstance(target, str | Sequence):
         from dragoman.transport.file_outlet import stderr_writer
         from dragoman.transport.process import spawn

@@ -24,7 +24,7 @@ _cancel = json_decoder(Outline[_CancelParams])
 
 
 def session_of(frame: bytes) -> str | None:
-    """The session that a message belongs to, or that an answer brings to life."""
+    """Return the session that a message belongs to, or that an answer creates."""
     try:
         scope = _scope.decode(frame)
         params = scope.params or (
@@ -36,7 +36,7 @@ def session_of(frame: bytes) -> str | None:
 
 
 def cancelled_request(frame: bytes) -> tuple[Id] | None:
-    """The id that a `$/cancel_request` names; null is an id too."""
+    """Return the id in a `$/cancel_request`; null is an id too."""
     try:
         params = _cancel.decode(frame).params
     except UNREADABLE_TEXT:

@@ -1,4 +1,4 @@
-"""`proxy/successor`: one message inside another, as the members of a chain exchange it.
+"""Return the params of a `proxy/successor` with this message.
 
 https://agentclientprotocol.com/rfds/proxy-chains. The params of the inner message stay the bytes that they
 are; `_meta` of the wrapping belongs to one hop and is not carried further.
@@ -28,7 +28,7 @@ _decoder = json_decoder(_WrappedMessage)
 
 
 def wrap(method: str, params: Raw | None) -> bytes:
-    """The params of a `proxy/successor` that carries this message."""
+    """Return the method and params of the inner message; raises the error for the answer."""
     name = msgspec.json.encode(method)
     if params is None:
         return b'{"method":%b}' % name

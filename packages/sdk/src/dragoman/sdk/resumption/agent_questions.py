@@ -1,4 +1,4 @@
-"""The agent's requests to the editor: each is passed on once, under one id, however often the hub sends it.
+"""The agent's requests to the editor: each is passed on once, under one id, even if the hub repeats it.
 
 On every connection the hub asks under another id, but by the same name; here the name stands for one id of
 ours. An answer is kept behind its sending, because it may not have arrived: the hub then asks again and gets
@@ -16,14 +16,16 @@ from msgspec import Struct
 from dragoman.wire.envelope import Id, id_key
 
 ROOM = 4 * 1024 * 1024
-"""Bytes of answers that are kept: more than all buffers on the way hold together."""
+"""The most bytes of answers to keep: more than all buffers on the way hold together."""
 
 OVERHEAD = 256
-"""What an answer costs beside its bytes."""
+"""The overhead of an answer, in bytes."""
 
 
 class PendingQuestion(Struct, gc=False):
-    """`number` is the editor's id for it, `hub_id` the hub's, on the connection that it came over last."""
+    """A question to the editor. `number` is the editor's id for it, `hub_id` the hub's id on the last
+    connection.
+    """
 
     number: int
     session: str
@@ -31,9 +33,9 @@ class PendingQuestion(Struct, gc=False):
     hub_id: Id
     connection: int
     content: bytes = b""
-    """Stands for what is asked."""
+    """A digest of the question's content."""
     answer: bytes | None = None
-    """`"result":…` or `"error":…`, once there is one."""
+    """`"result":…` or `"error":…`, once the question is answered."""
 
 
 class AgentQuestions:
@@ -48,7 +50,9 @@ class AgentQuestions:
         self._hub_ids: dict[Hashable, int] = {}  # of this connection
 
     def renew(self) -> None:
-        """The ids of the hub so far mean nothing any more, and what has only an id cannot be answered."""
+        """Forget the hub's ids, which a new connection makes invalid; questions known only by id can't be
+        answered any more.
+        """
         self._hub_ids.clear()
         for question in [question for question in self._questions.values() if not question.name]:
             self._drop(question)
@@ -56,7 +60,7 @@ class AgentQuestions:
     def ask(
         self, session: str, name: str, hub_id: Id, connection: int, content: bytes = b""
     ) -> tuple[PendingQuestion, bool]:
-        """The question of this name and content, and whether it is a new one."""
+        """Return the question with this name and content, and whether it is new."""
         question = self._questions.get(self._names.get((session, name), -1)) if name else None
         if question is not None and question.content != content:
             self._lose_name(question)
@@ -89,7 +93,7 @@ class AgentQuestions:
         return pending
 
     def cancel(self, hub_id: Id) -> PendingQuestion | None:
-        """The hub needs no answer any more; None if it never asked under this id on this connection."""
+        """Cancel a question of the hub; None if the hub never used this id on this connection."""
         question = self._questions.get(self._hub_ids.get(id_key(hub_id), -1))
         if question is not None:  # who asked gets the answer that every request has, but never twice
             self._lose_name(question)
@@ -102,7 +106,7 @@ class AgentQuestions:
         )
 
     def stale(self, session: str, connection: int) -> list[PendingQuestion]:
-        """Open questions of a session that the hub has not asked again since it is back; they are dropped."""
+        """Drop and return the open questions of a session that the hub has not repeated since it is back."""
         stale_questions = [
             question
             for question in self._questions.values()

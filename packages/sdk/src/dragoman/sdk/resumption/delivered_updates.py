@@ -27,7 +27,7 @@ WATCHING = b'{"on":true}'
 
 
 class DeliveredUpdates:
-    """`shows`: the editor asked for the marks itself, and sees them."""
+    """Passes updates on. `shows`: the editor requested the marks itself, and sees them."""
 
     def __init__(self) -> None:
         self.shows = False
@@ -46,7 +46,7 @@ class DeliveredUpdates:
         return notification(message.method, remove_mark(message.params, mark))
 
     def run(self, block: bytes) -> bytes | None:
-        """The same for a block of nothing but updates, as one; None if they must be looked at one by one."""
+        """Pass on a block of updates as one; None if they must be read one by one."""
         if self.shows or self.withheld_sessions or self.sessions.is_skipping:
             return None
         result = remove_marks(block)
@@ -58,7 +58,7 @@ class DeliveredUpdates:
         return frames
 
     def withdrawal(self, notification: Notification) -> bytes | None:
-        """The hub needs an answer no more; the editor has other ids than the hub."""
+        """Return the cancel of a question with the editor's own id."""
         question = self.questions.cancel(withdrawn(notification))
         if question is None:
             return None
@@ -66,7 +66,7 @@ class DeliveredUpdates:
         return withdrawal(question) if question.answer is None else None
 
     def question(self, incoming: Request, connection: int) -> tuple[PendingQuestion | None, bytes | None]:
-        """A question that the editor has had is not asked again; perhaps there is an answer to it."""
+        """Return a question of the hub, and a frame for the editor if the question is new."""
         session, mark = look(incoming.params)
         if session in self.withheld_sessions:
             return None, None
@@ -81,12 +81,12 @@ class DeliveredUpdates:
         return question, request(question.number, incoming.method, params)
 
     def asks(self, session: str) -> bool:
-        """Whether the editor has an open question of this session, and would be asked it again."""
+        """Whether the editor has an open question of this session, which the hub would repeat."""
         return self.sessions.is_resumed(session) and self.questions.is_open(session)
 
     def on_answer(self, open_request: SentRequest, connection: int, *, is_failed: bool) -> list[bytes]:
-        """A request of the editor has its answer. With a turn, what was asked in it is over: the hub has not
-        asked again what was settled while we were away.
+        """Note that a request of the editor has its answer. The end of a turn also ends its questions: the
+        hub has not repeated those that were settled while we were away.
         """
         if open_request.method == "session/load":
             self.sessions.on_load_end(open_request.session)
@@ -130,7 +130,7 @@ class DeliveredUpdates:
 
 
 def content_of(question: Request) -> bytes:
-    """Stands for what is asked, without what the hub and others have noted beside it."""
+    """Return a digest of a question's content, without the notes of the hub and others."""
     fields = fields_of(question.params)
     fields.pop("_meta", None)
     return hashlib.blake2b(msgspec.json.encode([question.method, fields]), digest_size=16).digest()
@@ -141,7 +141,7 @@ def withdrawal(question: PendingQuestion) -> bytes:
 
 
 def withdrawn(note: Notification) -> Id:
-    """The id of the request that a withdrawal names; null if it is malformed."""
+    """Return the id of a cancelled request; null if it is malformed."""
     raw = fields_of(note.params).get("requestId", Raw(b"null"))
     try:
         return msgspec.json.decode(raw, type=int | str | None)
@@ -170,7 +170,7 @@ _SESSION = b'"}},"sessionId":"'
 
 
 def remove_marks(block: bytes) -> tuple[bytes, dict[str, str]] | None:
-    """The block without its marks, and the last cursor of each session; None if it is not a block of
+    """Return the block without its marks, and the last cursor of each session; None if it is not a block of
     marked updates.
     """
     if not block.startswith(_MARK):  # nearly always enough to tell
@@ -246,7 +246,7 @@ class ResumedSessions:
         return iter(list(self._open))
 
     def open(self, session: str, fields: dict[str, Raw]) -> None:
-        """Keep the params with which a session was opened, to resume it later."""
+        """Keep the params that opened a session, to resume it later."""
         params = {name: value for name, value in fields.items() if name not in ("_meta", "sessionId")}
         self._open[session] = (RESUME, _encode({"sessionId": session, **params}))
 
@@ -265,7 +265,7 @@ class ResumedSessions:
             table.pop(session, None)
 
     def come_back(self, session: str, prompts: list[str]) -> tuple[str, bytes]:
-        """The method and params that resume a session after the editor's cursor."""
+        """Return the method and params that resume a session after the editor's cursor."""
         method, params = self._open[session]
         after = self._cursors.get(session, "")
         if method == ATTACH:
@@ -285,13 +285,13 @@ class ResumedSessions:
         return self._cursors.get(session, "")
 
     def on_cursor(self, session: str, cursor: str) -> None:
-        """The editor gets a message of this cursor; it may be none."""
+        """Note that the editor gets a message with this cursor, which may be empty."""
         if cursor and session:
             self._move(session, cursor)
 
     def on_turn_end(self, session: str, cursor: str, key: str) -> None:
-        """The same for the end of a turn. An error has no place for a cursor: then the hub will come by the
-        prompt again, and must know that the editor need not be told its own words.
+        """Note the cursor at the end of a turn. An error has no room for a cursor: then the hub will repeat
+        the prompt, and must know that the editor already has its own words.
         """
         if cursor:
             self.on_cursor(session, cursor)
@@ -304,11 +304,11 @@ class ResumedSessions:
 
     @property
     def is_skipping(self) -> bool:
-        """Whether the hub is about to repeat updates that the editor has had."""
+        """Whether the hub is about to repeat updates that the editor already has."""
         return bool(self._skipping)
 
     def on_update(self, session: str, cursor: str) -> bool:
-        """The same for an update. False if the editor has had it before and must not get it again."""
+        """Note the cursor of an update. False if the editor already has it and must not get it again."""
         if not cursor or not session:
             return True
         target = self._skipping.get(session)

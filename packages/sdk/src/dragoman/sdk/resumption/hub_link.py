@@ -13,13 +13,13 @@ from dragoman.transport.contract import DEFAULT_LIMITS, Transport, TransportLimi
 from dragoman.transport.websocket import KEEPALIVE, open_websocket
 
 UNWELCOME = (401, 403)
-"""A token that is refused once is refused again."""
+"""Statuses of a final refusal: a token that is refused once is refused again."""
 
 PASSING = (408, 425, 429)
-"""Come back later, these say."""
+"""Statuses of a temporary refusal: the server asks to come back later."""
 
 KEEPALIVE_OF_SEVERAL = 3.0
-"""Who can go elsewhere does not wait long for a node that says nothing."""
+"""The shorter keepalive with several nodes, where another node can be tried."""
 
 _STATUS = re.compile(r"\bstatus (\d{3})$")
 
@@ -34,8 +34,8 @@ def resuming(
     on_notice: Callable[[ConnectionNotice], None] | None = None,
     backoff: Callable[[int], float] | None = None,
 ) -> ResumingTransport:
-    """A transport to the hub at this address; nothing is opened before it is started. Several addresses, with
-    commas between, are those of nodes that serve the same sessions: they are tried in turn.
+    """Return a transport to the hub at this address; it opens no connection before it is started. Several
+    addresses, separated by commas, are nodes with the same sessions: they are tried in turn.
     """
     return ResumingTransport(
         _opener(url, headers, limits),
@@ -72,7 +72,9 @@ def is_refusal(reason: BaseException | str) -> bool:
 
 
 def is_final(reason: BaseException, is_known: bool) -> bool:
-    """A hub that was there once may be back at the same place; an address that never was one stays wrong."""
+    """Whether an error is final: a hub that was there once may come back, but an address that never was a
+    hub's stays wrong.
+    """
     status = _status(reason)
     return status in UNWELCOME or (not is_known and 400 <= status < 500 and status not in PASSING)
 

@@ -18,7 +18,7 @@ _encode = msgspec.json.Encoder().encode
 _fields = json_decoder(dict[str, Raw])
 
 HIDDEN = ("cursor", "request")
-"""What the hub adds for us, and the editor never asked for."""
+"""Marks that the hub adds for us, and that the editor never requested."""
 
 
 class MessageMark(Struct, gc=False):
@@ -44,7 +44,7 @@ NO_MARK = MessageMark()
 
 
 def look(params: bytes | Raw | None) -> tuple[str, MessageMark]:
-    """The session that params name, and their mark. Fields of the wrong type count as absent."""
+    """Return the session in params, and their mark. Fields of the wrong type count as absent."""
     if params is None:
         return "", NO_MARK
     try:
@@ -64,7 +64,7 @@ def _look_again(fields: Mapping[str, Raw]) -> tuple[str, MessageMark]:
 
 
 def fields_of(raw: bytes | Raw | None) -> dict[str, Raw]:
-    """The fields of an object, undecoded; none if it is not an object."""
+    """Return the fields of an object, undecoded; none if it is not an object."""
     try:
         return {} if raw is None else _fields.decode(raw)
     except UNREADABLE_TEXT:
@@ -72,7 +72,7 @@ def fields_of(raw: bytes | Raw | None) -> dict[str, Raw]:
 
 
 def text_of(raw: bytes | Raw | None) -> str:
-    """A field that is a text; empty if it is not."""
+    """Return a field that is a text; empty if it is not."""
     try:
         return "" if raw is None else msgspec.json.decode(raw, type=str)
     except UNREADABLE_TEXT:
@@ -80,7 +80,7 @@ def text_of(raw: bytes | Raw | None) -> str:
 
 
 def put(params: bytes | Raw | None, ours: Mapping[str, object]) -> bytes:
-    """Params with `ours` added to their mark; fields that are there already stay."""
+    """Return params with `ours` added to their mark; existing fields stay."""
     fields = fields_of(params)
     if not fields and params is not None and bytes(params).strip() not in (b"{}", b"null"):
         return bytes(params)  # no object: it has no place for a mark
@@ -90,7 +90,7 @@ def put(params: bytes | Raw | None, ours: Mapping[str, object]) -> bytes:
 
 
 def remove_mark(params: bytes | Raw, mark: MessageMark) -> bytes:
-    """Params without the hub's marks, which `look` has found there."""
+    """Return params without the hub's marks, which `look` has found in them."""
     raw = bytes(params)
     if not mark.cursor and not mark.request:
         return raw

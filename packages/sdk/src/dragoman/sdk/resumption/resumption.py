@@ -37,8 +37,8 @@ from dragoman.wire.glance import lines_of
 log = logging.getLogger(__name__)
 
 Phase: TypeAlias = Literal["away", "fresh", "greeting", "resuming", "live", "plain", "over"]
-"""No connection; one that nobody was introduced on; introduced again, coming back to the sessions, at work;
-and with a peer that is not a hub, or when all is over.
+"""The state: no connection; connected but not initialized; initialized again and resuming the sessions; at
+work; or at the end, also with a peer that is not a hub.
 """
 
 NO_LIMIT = 1 << 62
@@ -47,11 +47,13 @@ RESUME_TRIES = 5
 """Connections on which a hub may fail to resume a session before the session is given up."""
 
 ANYTHING, LITTLE = "_dragoman/hub/sessions", b'{"limit":1}'
-"""Something to ask a hub where only the moment of its answer matters."""
+"""A request to a hub of which only the time of the answer matters."""
 
 
 class Resumption:
-    """`client` names us to the hub, the same on each connection; `agent` is whom the editor shall talk to."""
+    """The rules of one conversation. `client` names us to the hub, the same on each connection; `agent` is
+    the agent for the editor.
+    """
 
     def __init__(self, *, client: str, agent: str | None = None) -> None:
         self.client = client
@@ -81,7 +83,7 @@ class Resumption:
 
     @property
     def survives(self) -> bool:
-        """Whether the conversation can go on over a new connection."""
+        """Whether the conversation can continue over a new connection."""
         return self.phase != "over" and (
             self.is_hub or (self.is_hub is None and (self._initialize is not None or not self._has_spoken))
         )
@@ -103,9 +105,7 @@ class Resumption:
             self._say_held()
 
     def on_connection_lost(self) -> None:
-        """Prepare for a reconnect: the last messages may have arrived or not, which the next connection
-        settles.
-        """
+        """Prepare for a reconnect. The next connection settles whether the last messages have arrived."""
         self.to_hub.clear()
         self._returns.clear()
         self._checks.clear()
@@ -137,9 +137,7 @@ class Resumption:
     # What the editor says.
 
     def say(self, frame: bytes) -> None:
-        """Send the editor's messages. Answers do not wait for their turn: the hub may need one before it
-        can continue.
-        """
+        """Send the editor's messages. Answers are not queued: the hub may need one before it can continue."""
         frame = frame if frame.endswith(b"\n") else frame + b"\n"
         if self.phase == "plain":
             self.to_hub.append(frame)
@@ -250,7 +248,7 @@ class Resumption:
     # What the hub says.
 
     def hear_block(self, block: bytes) -> None:
-        """Take one or more frames of the hub."""
+        """Handle one or more frames of the hub."""
         updates = self._deliveries.run(block) if self.phase in ("greeting", "resuming", "live") else None
         if updates is not None:
             self.to_editor.append(updates)

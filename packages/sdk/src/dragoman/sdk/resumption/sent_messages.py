@@ -1,4 +1,4 @@
-"""The editor's messages that the hub has not answered: kept until it does, and sent again after a lost
+"""The editor's messages that the hub has not answered: kept until the answer, and sent again after a lost
 connection.
 
 A request is kept until its answer comes; a cancel, until no turn is open that it was meant for; a withdrawal,
@@ -19,16 +19,16 @@ from dragoman.wire import decode, notification
 from dragoman.wire.envelope import Id, Notification, Request, id_key
 
 ROOM = 64 * 1024 * 1024
-"""Bytes of requests without an answer that are kept."""
+"""The most bytes of unanswered requests to keep."""
 
 KEYED = frozenset({"session/prompt", "session/new", "session/fork"})
-"""A hub that knows the key of one of these does not carry it out again."""
+"""Requests with a key: a hub that knows the key does not run the request again."""
 
 OPENINGS = frozenset({"session/new", "session/fork", "session/load", "session/resume"})
-"""How a session was opened must be known to open it again; nobody opens more of them than fit."""
+"""Requests that open sessions. They must be known to open a session again; no editor opens more than fit."""
 
 LOADS = frozenset({"session/load", "session/resume"})
-"""Those by which an editor opens a session that is there already."""
+"""Requests by which an editor opens an existing session."""
 
 OURS = "_dragoman/hub/"
 
@@ -52,7 +52,7 @@ class _DependentNotification(Struct, gc=False):
 
 
 class SentMessages:
-    """The messages of the editor. `number` counts all that were sent."""
+    """The messages of the editor. `number` counts all sent messages."""
 
     def __init__(self, *, room: int = ROOM) -> None:
         self._room = room
@@ -73,7 +73,7 @@ class SentMessages:
         self._size += len(kept_frame)
 
     def keep_cancel(self, note: Notification, *, session: str) -> None:
-        """A cancel is meant for the turns of its session that are open now."""
+        """Keep a cancel, which applies to the turns that are open in its session now."""
         about = tuple(
             n
             for n, open_request in self._open.items()
@@ -109,7 +109,7 @@ class SentMessages:
         return any(number in self._open for number in note.about)
 
     def prompts(self, session: str) -> list[str]:
-        """The keys of the session's prompts without an answer."""
+        """Return the keys of the session's unanswered prompts."""
         return [
             open_request.key
             for open_request in self._open.values()
@@ -127,11 +127,11 @@ class SentMessages:
         return list(self._open.values())
 
     def unrepeatable(self) -> list[SentRequest]:
-        """Requests of a lost connection that cannot be sent again."""
+        """Return the requests of a lost connection that can't be sent again."""
         return [open_request for open_request in self._open.values() if not open_request.frame]
 
     def again(self) -> Iterator[tuple[SentRequest | None, bytes]]:
-        """Everything that must be sent again, in order; the request is None for a notification."""
+        """Return everything that must be sent again, in order; the request is None for a notification."""
         for number in sorted((*self._open, *self._notes)):
             if number in self._notes:
                 yield None, self._note_again(self._notes[number])

@@ -25,11 +25,11 @@ from dragoman.wire.glance import lines_of
 FIRST = 0.1
 MOST = 15.0
 DOUBLINGS = 10
-"""By then `MOST` is reached; a power without a bound would be a number of any size some day."""
+"""The number of doublings until `MOST`: a power without a limit would grow for ever."""
 
 
 class Backoff:
-    """Call it with the number of attempts that have failed, from 0."""
+    """Returns the seconds to wait after this number of failed attempts, from 0."""
 
     def __init__(
         self, *, first: float = FIRST, most: float = MOST, chance: Callable[[], float] = random.random
@@ -44,11 +44,11 @@ class Backoff:
 
 
 COMING_BACK = 120.0
-"""Seconds that a hub gets to know us again: it may have to start agents first."""
+"""The seconds that a hub has to answer after a reconnect: it may have to start agents first."""
 
 
 class ConnectionNotice(Struct, frozen=True, kw_only=True):
-    """The state of the connection. `seconds`: until the next attempt, or since there was none."""
+    """The state of the connection. `seconds`: until the next attempt, or since the connection was lost."""
 
     kind: Literal["unreached", "lost", "back"]
     seconds: float
@@ -56,8 +56,9 @@ class ConnectionNotice(Struct, frozen=True, kw_only=True):
 
 
 class ResumingTransport:
-    """`open_` gives a connection; it raises `LinkClosed` if there is none to be had now. `is_final` says
-    whether the reason of an end leaves no hope, given whether a hub was there before.
+    """Keeps a conversation over many connections. `open_` returns a connection, or raises `LinkClosed` if
+    there is none now. `is_final` tells whether the reason of an end is final, given whether a hub was there
+    before.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class ResumingTransport:
             self._inner.resume()
 
     async def finish_writing(self) -> None:
-        """Send waiting messages within the time limit. The hub is not told of an end yet."""
+        """Send waiting messages within the time limit. The hub does not learn of the end yet."""
         await self._flush_held()
         if self._inner is not None and hasattr(self._inner, "finish_writing"):
             await self._inner.finish_writing()
@@ -176,7 +177,7 @@ class ResumingTransport:
         return self.core.cursor(session)
 
     def release(self) -> None:
-        """Does nothing: `aclose` frees everything."""
+        """Do nothing: `aclose` frees everything."""
 
     async def aclose(self) -> None:
         if self._closing is None:

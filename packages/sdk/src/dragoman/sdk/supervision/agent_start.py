@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dragoman.transport.tapped_transport import Tap
 
 Startable: TypeAlias = str | Sequence[str] | Agent | Callable[[], Transport]
-"""A command; an agent of this process; or whatever opens a new transport each time."""
+"""A command; an agent in this process; or a function that opens a new transport each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class AgentTarget:
     launcher: Sequence[str] = ()
 
     async def environment(self) -> tuple[Mapping[str, str] | None, str | None]:
-        """The environment of a command, and a note if something is unusual."""
+        """Return the environment of a command, and a note if it is unusual."""
         if self.env is not None:
             return resolve_environment(self.env), None
         shell = await login_path() if self.shell_path else None
@@ -62,7 +62,7 @@ class AgentTarget:
 
 
 async def start_agent(source: AgentTarget, *, number: int, report: EventReporter) -> AgentLife:
-    """Start and initialize an agent; on an error nothing is left running."""
+    """Start and initialize an agent; after an error no process is left."""
     transport = await _open_target(source, report)
     connecting = connect(
         transport,

@@ -14,31 +14,31 @@ from dragoman.runtime.limits import HANDSHAKE_SECONDS, check_seconds
 
 
 class Deadlines(Struct, frozen=True, kw_only=True):
-    """Seconds."""
+    """Deadlines in seconds."""
 
     spawn: float | None = 10.0
-    """Until the program is found and started (`SpawnTimeout`); the file system it is on may hang."""
+    """The start of the program (`SpawnTimeout`); its file system may hang."""
 
     handshake: float | None = HANDSHAKE_SECONDS
-    """From its start until `initialize` is answered (`HandshakeTimeout`)."""
+    """From its start to the answer to `initialize` (`HandshakeTimeout`)."""
 
     call: float | None = 120.0
     """Any call that a machine answers (`CallTimeout`); see `Limits.call_seconds`."""
 
     login: float | None = None
-    """`authenticate` (`LoginRequired`). Bound it where nobody can see a login page."""
+    """`authenticate` (`LoginRequired`). Set it where nobody can see a login page."""
 
     cancel: float | None = 60.0
-    """From a cancel, or from leaving a turn, until the agent ends that turn (`CallTimeout`). Some never do;
-    the next turn waits for it.
+    """From a cancel, or from leaving a turn, to the end of that turn (`CallTimeout`). Some agents never end
+    it; the next turn waits for the end.
     """
 
     first_byte: float | None = None
     """From a prompt to the first frame of any kind (`FirstByteTimeout`)."""
 
     silence: float | None = None
-    """Within a turn, since the last frame of any kind (`SilenceTimeout`). While we owe the agent an answer,
-    it is not the agent who is silent.
+    """Within a turn, since the last frame of any kind (`SilenceTimeout`). Time in which we owe the agent an
+    answer does not count.
     """
 
     def __post_init__(self) -> None:

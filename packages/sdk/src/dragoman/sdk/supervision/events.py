@@ -28,34 +28,34 @@ class SupervisionEvent(Struct, frozen=True, kw_only=True):
     kind: EventKind
     text: str
     life: int = 0
-    """Which of the agent's processes: 1 is the first."""
+    """The number of the agent's process: 1 is the first."""
 
     pid: int | None = None
-    """`started`: its process, if it is one."""
+    """`started`: the process id, if there is a process."""
 
     error: DragomanError | None = None
-    """`died`, `restarting`, `lost_context`, `gave_up`: why."""
+    """`died`, `restarting`, `lost_context`, `gave_up`: the reason."""
 
     in_turn: bool = False
-    """`died`: while a turn was running, which has failed with the same error."""
+    """`died`: whether a turn was running, which has failed with the same error."""
 
     delay: float = 0.0
-    """`restarting`: seconds until then."""
+    """`restarting`: the seconds until the restart."""
 
     session_id: str | None = None
-    """`resumed`, `lost_context`: the session as it is called from now on."""
+    """`resumed`, `lost_context`: the session's id from now on."""
 
     former_id: str | None = None
-    """`lost_context`: what it was called before."""
+    """`lost_context`: the session's earlier id."""
 
     how: Literal["resume", "load", "new", None] = None
-    """`resumed`, `lost_context`: what brought it back."""
+    """`resumed`, `lost_context`: the method that brought the session back."""
 
     replayed: int = 0
-    """`resumed`: updates of the past that the agent sent meanwhile."""
+    """`resumed`: the number of past updates that the agent repeated."""
 
     stderr: str = ""
-    """`died`, `gave_up`: the end of what it complained about."""
+    """`died`, `gave_up`: the end of the agent's standard error."""
 
 
 class EventReporter:
@@ -130,5 +130,5 @@ class EventReporter:
 
 
 def words(error: DragomanError) -> str:
-    """The last lines of a dead agent's standard error."""
+    """Return the last lines of a dead agent's standard error."""
     return error.stderr if isinstance(error, PeerDied) else ""

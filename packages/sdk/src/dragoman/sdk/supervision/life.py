@@ -49,7 +49,7 @@ class AgentLife:
 
     @property
     def is_over(self) -> bool:
-        """Whether the process has ended and nobody waits for it any more."""
+        """Whether the process has ended and no caller waits for it."""
         return (
             self._watch is not None
             and self._watch.done()
@@ -58,13 +58,13 @@ class AgentLife:
 
     @property
     def pid(self) -> int | None:
-        """The id of its process, if it is one."""
+        """The process id, if there is a process."""
         tree = getattr(self.handle.link.transport, "tree", None)
         pid = getattr(tree, "pid", None)
         return pid if isinstance(pid, int) else None
 
     def watch(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
-        """Call `died` when the process ends unexpectedly, from now on."""
+        """Call `died` from now on when the process ends unexpectedly."""
         self._watch = asyncio.create_task(self._watching(died), name=f"watch over life {self.number}")
 
     async def _watching(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
@@ -79,7 +79,7 @@ class AgentLife:
         return reason
 
     def condemn(self, why: DragomanError) -> None:
-        """End a process that lives and is of no use any more."""
+        """End a process that lives but can't be used any more."""
         if self.verdict is None:
             self.verdict = why
             self._close_task = asyncio.create_task(
@@ -113,8 +113,8 @@ async def reachable(
     seconds: float | None,
     look: Callable[[str], object] = os.stat,
 ) -> None:
-    """Touch the program and its folder as starting it would: a file system that hangs must not take the event
-    loop with it. What is not there is not our business; starting it will say so better.
+    """Look up the program and its folder as starting would: a file system that hangs must not block the event
+    loop. A missing file is ignored here; the start reports it better.
     """
     path = (os.environ if env is None else env).get("PATH", os.defpath)
 

@@ -13,16 +13,16 @@ from dragoman.errors import CrashLoop, DragomanError
 
 
 class Restarts(Struct, frozen=True, kw_only=True):
-    """How often an agent may die."""
+    """How often an agent may crash."""
 
     deaths: int = 3
-    """So many ..."""
+    """This many crashes ..."""
 
     within: float = 60.0
-    """... within so many seconds are a crash loop, and it is not started again."""
+    """... within this many seconds are a crash loop; then the agent is not started again."""
 
     first_delay: float = 0.2
-    """Seconds from a death to the next start; doubled with each death within the same time."""
+    """The seconds from a crash to the next start; doubled with each further crash in the same time."""
 
     longest_delay: float = 10.0
 
@@ -46,14 +46,14 @@ class CrashHistory:
         self._times.clear()
 
     def verdict(self, now: float) -> CrashLoop | None:
-        """The error for callers if the agent died too often; None otherwise."""
+        """Return the error for callers if the agent crashed too often; None otherwise."""
         self._forget_old(now)
         if self.last is None or len(self._times) < self._restarts.deaths:
             return None
         return CrashLoop(self.last, deaths=len(self._times), seconds=self._restarts.within)
 
     def delay(self, now: float) -> float:
-        """Seconds to wait from now on; an agent that died long ago need not wait at all."""
+        """Return the seconds to wait from now on; an agent that crashed long ago need not wait."""
         self._forget_old(now)
         if not self._times:
             return 0.0

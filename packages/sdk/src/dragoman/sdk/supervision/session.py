@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 NEEDED: dict[OpenMethod, str] = {"resume": "sessionCapabilities.resume", "load": "loadSession"}
 
 CANNOT = (CallFailed, CallTimeout, NotAdvertised, BadAnswer)
-"""What means that this way to bring a session back is closed, and the next one may be tried."""
+"""Errors after which the next way to bring a session back is tried."""
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class SessionSupervisor(Protocol):
     replay: Replay
     report: EventReporter
     turns: int
-    """Turns that are running now."""
+    """The number of running turns."""
 
     @property
     def handle(self) -> AgentHandle:
@@ -75,23 +75,25 @@ class SessionSupervisor(Protocol):
     def info(self) -> v1.Implementation | None: ...
 
     def forgive(self) -> None:
-        """Forget the deaths so far."""
+        """Forget the crashes so far."""
 
     async def living_agent(self) -> AgentLife:
-        """The running agent; starts one if the last has ended."""
+        """Return the running agent; start one if the last has ended."""
 
     def on_death(self, life: AgentLife, error: DragomanError) -> None:
         """Report that a process has ended."""
 
     async def with_login(self, life: AgentLife, attempt: Callable[[], Awaitable[T]]) -> T:
-        """The result of `attempt`, after a login if it needs one."""
+        """Return the result of `attempt`, after a login if the agent requires one."""
 
     async def log_in(self, refusal: CallFailed, *, tried_method: str | None) -> str:
-        """Log in after a refusal, if a method can be tried that was not tried before."""
+        """Log in after a refusal, if there is a method that was not tried before."""
 
 
 class SupervisedSession:
-    """Made by `Supervised.new_session`, `load_session` or `resume_session`."""
+    """A session that survives crashes, made by `Supervised.new_session`, `load_session` or
+    `resume_session`.
+    """
 
     def __init__(
         self, agent: SessionSupervisor, session: Session, life: AgentLife, place: SessionPlace
@@ -110,7 +112,7 @@ class SupervisedSession:
 
     @property
     def id(self) -> str:
-        """The agent's id of the session; it changes when the context was lost."""
+        """The agent's id of the session; it changes when the context is lost."""
         return self._session.id
 
     @property
@@ -135,7 +137,7 @@ class SupervisedSession:
         return self._session.late
 
     def listen(self) -> AsyncGenerator[v1.SessionUpdate, None]:
-        """Each update outside any turn, as it comes, until the process that it is in ends."""
+        """Yield each update outside any turn as it arrives, until the agent's process ends."""
         return self._session.listen()
 
     # What is done with it.
@@ -148,7 +150,7 @@ class SupervisedSession:
         keep_text: bool = True,
         meta: Mapping[str, Any] | None = None,
     ) -> SupervisedTurn:
-        """One turn. Iterate over it for the updates, or await it for the result; nothing happens before
+        """Run one turn. Iterate over it for its updates, or await it for the result; nothing happens before
         that. `meta` is the `_meta` of the prompt.
         """
         blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
@@ -159,11 +161,11 @@ class SupervisedSession:
     async def steer(
         self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
     ) -> SteerOutcome:
-        """Say something while a turn runs; see `PromptTurn.steer`."""
+        """Send a message while a turn runs; see `PromptTurn.steer`."""
         return await self._session.steer(*content, otherwise=otherwise)
 
     async def cancel(self) -> None:
-        """Stop the running turn; nothing runs in an agent that is dead."""
+        """Stop the running turn, if the agent is alive."""
         turn = self._session.turn
         try:
             await self._session.cancel()
@@ -173,7 +175,7 @@ class SupervisedSession:
             self.expect_end(turn)
 
     def expect_end(self, turn: PromptTurn) -> None:
-        """Note that the turn was cancelled; if the agent never ends it, it is given up."""
+        """Note that the turn was cancelled; if the agent never ends it, the call is given up."""
         seconds = self.agent.deadlines.cancel
         if seconds is not None:
             why = CallTimeout("the end of a cancelled turn", seconds)
@@ -189,7 +191,7 @@ class SupervisedSession:
         return options
 
     async def close(self) -> None:
-        """Free the session at the agent, if it lives and can."""
+        """Free the session at the agent, if the agent is alive and supports it."""
         self._is_closed = True
         try:
             if self.life.is_alive and "sessionCapabilities.close" in self.life.handle.capabilities:
@@ -202,7 +204,7 @@ class SupervisedSession:
     # How it comes back.
 
     async def ready(self) -> Session:
-        """The session in a living agent, started and brought back if need be."""
+        """Return the session in a running agent, which is started and resumed if necessary."""
         async with self._lock:
             for attempts_left in reversed(range(self.agent.restarts.deaths)):
                 if self._is_closed:
@@ -264,7 +266,7 @@ class SupervisedSession:
 
 
 class SupervisedTurn:
-    """Made by `SupervisedSession.prompt`. Iterate once, or await."""
+    """A turn, made by `SupervisedSession.prompt`. Iterate over it once, or await it."""
 
     def __init__(
         self,
@@ -294,7 +296,7 @@ class SupervisedTurn:
     async def steer(
         self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
     ) -> SteerOutcome:
-        """Say something while the turn runs; see `PromptTurn.steer`."""
+        """Send a message while the turn runs; see `PromptTurn.steer`."""
         if self._turn is None:
             raise LocalMistake("no turn is running that could be steered; send a prompt")
         return await self._turn.steer(*content, otherwise=otherwise)
@@ -303,14 +305,14 @@ class SupervisedTurn:
         return self._updates()
 
     def batches(self, *, keep_text: bool = False) -> AsyncGenerator[list[v1.SessionUpdate], None]:
-        """The updates in lists of those that arrived together, see `PromptTurn.batches`."""
+        """Yield the updates in lists of those that arrived together, see `PromptTurn.batches`."""
         return self._read(keep_text=keep_text)
 
     def __await__(self) -> Generator[object, None, TurnResult]:
         return self._drain().__await__()
 
     async def texts(self) -> AsyncGenerator[str, None]:
-        """The agent's text, piece by piece, and nothing else; the turn itself yields all updates."""
+        """Yield the agent's text, piece by piece; the turn itself yields all updates."""
         async with aclosing(self._updates()) as updates:
             async for update in updates:
                 if isinstance(update, v1.AgentMessageChunk) and isinstance(update.content, v1.TextContent):
@@ -377,7 +379,7 @@ class SupervisedTurn:
 
 
 class FirstByte:
-    """Gives a turn up when the agent sends nothing after its prompt."""
+    """Gives up a turn if the agent sends nothing after the prompt."""
 
     __slots__ = ("_received_before", "_seconds", "_side", "_timer", "_turn")
 

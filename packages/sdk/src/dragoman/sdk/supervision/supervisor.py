@@ -114,7 +114,7 @@ def supervised(
 
 
 class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]]):
-    """Made by `supervised`."""
+    """An agent that is restarted after crashes, made by `supervised`."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
 
     @property
     def handle(self) -> AgentHandle:
-        """The current agent, dead or alive; `living` gives one that is running."""
+        """The current agent, dead or alive; `living` returns a running one."""
         if self._life is None:
             raise LocalMistake("the agent was not started yet")
         return self._life.handle
@@ -185,7 +185,7 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
         return await call_with_login(life.handle, attempt, self._login)
 
     async def log_in(self, refusal: CallFailed, *, tried_method: str | None) -> str:
-        """Log in after a refusal, if a method can be tried that was not tried before."""
+        """Log in after a refusal, if there is a method that was not tried before."""
         if tried_method is not None:
             raise refused_after_login(self.handle, refusal, self._login, tried_method=tried_method)
         return await log_in(self.handle, refusal, self._login)
@@ -197,7 +197,9 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
     # Life and death.
 
     async def living_agent(self) -> AgentLife:
-        """The running agent; starts one if the last has ended. Raises `CrashLoop` after too many crashes."""
+        """Return the running agent; start one if the last has ended. Raises `CrashLoop` after too many
+        crashes.
+        """
         if self._lock is None or self._is_closed:
             raise LocalMistake("a supervised agent is used inside of its `async with`")
         async with self._lock:

@@ -90,7 +90,7 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
         return SyncSession.before(self._run(self._agent.fork_session(session_id, cwd=cwd)), self)
 
     def list_sessions(self, *, cwd: str | None = None) -> Iterator[SessionInfo]:
-        """All stored sessions, page by page."""
+        """Return all stored sessions, page by page."""
         return iterate(self._agent.list_sessions(cwd=cwd), self._run)
 
     def delete_session(self, session_id: str) -> None:
@@ -100,7 +100,7 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
     # Login.
 
     def authenticate(self, method_id: str) -> None:
-        """Log in by one of `auth_methods` (`authenticate`). No deadline: a person may be involved."""
+        """Log in with one of `auth_methods` (`authenticate`). No deadline: a person may be involved."""
         self._run(self._agent.authenticate(method_id))
 
     def logout(self) -> None:
@@ -110,8 +110,8 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
     # Anything.
 
     def ask(self, method: str, message: object, result: type[T], *, deadline: float | None = _DEFAULT) -> T:
-        """A request of the protocol, typed both ways, refused here if the agent did not say that it can do
-        it.
+        """Send a typed request of the protocol. It is refused here if the agent has not announced the
+        capability.
         """
         return self._run(self._agent.ask(method, message, result, deadline=deadline))
 
@@ -125,7 +125,7 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
 
 
 class SyncSession:
-    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`.
+    """A session of an agent, made by `new_session`, `load_session`, `resume_session` or `fork_session`.
 
         session = agent.new_session(cwd="/project")
         result = session.prompt("Fix the failing test").result
@@ -141,7 +141,7 @@ class SyncSession:
 
     @classmethod
     def before(cls, inner: AwaitedSession, agent: SyncAgentHandle) -> SyncSession:
-        """The blocking face of a session that exists."""
+        """Return the blocking face of an existing session."""
         session = cls.__new__(cls)
         session._stand_before(inner, agent)
         return session
@@ -173,8 +173,8 @@ class SyncSession:
 
     @property
     def late(self) -> deque[SessionUpdate]:
-        """Updates that arrived outside any turn: before the first, between two, or after an answer. More may
-        come while you look: iterate over `list(session.late)`.
+        """The updates that arrived outside any turn: before the first turn, between two turns, or after an
+        answer. More may arrive while you look: iterate over `list(session.late)`.
         """
         return self._session.late
 
@@ -185,15 +185,15 @@ class SyncSession:
         keep_text: bool = True,
         meta: Mapping[str, Any] | None = None,
     ) -> SyncPromptTurn:
-        """One turn. Iterate over it for the updates, or take its `result`; nothing is sent before that.
-        Whoever shows updates as they come has no use for all text again at the end: `keep_text=False`.
+        """Run one turn. Iterate over it for its updates, or read its `result`; nothing is sent before that.
+        If you show updates as they arrive and don't need the whole text at the end, set `keep_text=False`.
         `meta` is the `_meta` of the prompt.
         """
         turn = self._session.prompt(*content, silence=silence, keep_text=keep_text, meta=meta)
         return SyncPromptTurn(turn, self._run)
 
     def steer(self, *content: str | ContentBlock, otherwise: SteerFallback = "restart") -> SteerOutcome:
-        """Say something while a turn runs, from its loop, another thread or a handler; see
+        """Send a message while a turn runs, from its loop, another thread or a handler; see
         `PromptTurn.steer`.
         """
         return self._run(self._session.steer(*content, otherwise=otherwise))
@@ -213,12 +213,12 @@ class SyncSession:
         return self._run(self._session.set_config_option(config_id, value))
 
     def close(self) -> None:
-        """Free the session at the agent; a running turn is cancelled."""
+        """Free the session at the agent, which cancels a running turn."""
         self._run(self._session.close())
 
 
 class SyncPromptTurn:
-    """Made by `SyncSession.prompt`. Iterate once, or take the result.
+    """A turn, made by `SyncSession.prompt`. Iterate over it once, or read the result.
 
     Leaving the loop early, by `break`, an exception or Ctrl-C, cancels the turn.
 
@@ -238,18 +238,18 @@ class SyncPromptTurn:
 
     @property
     def result(self) -> TurnResult:
-        """The result of the turn. If nobody iterates over the turn, this waits for its end."""
+        """The result of the turn. If no caller iterates over the turn, this waits for its end."""
         if not self._turn._is_started:
             self._run(self._turn._drain())
         return self._turn.result
 
     @property
     def unsent(self) -> tuple[Sequence[ContentBlock], ...]:
-        """Messages for `steer` that waited for a turn which failed or was cancelled: they were not sent."""
+        """Messages for `steer` that were not sent, because their turn failed or was cancelled."""
         return self._turn.unsent
 
     def steer(self, *content: str | ContentBlock, otherwise: SteerFallback = "restart") -> SteerOutcome:
-        """Say something while the turn runs; see `PromptTurn.steer`."""
+        """Send a message while the turn runs; see `PromptTurn.steer`."""
         return self._run(self._turn.steer(*content, otherwise=otherwise))
 
     def __iter__(self) -> Generator[SessionUpdate, None, None]:
@@ -259,8 +259,8 @@ class SyncPromptTurn:
                 yield from updates
 
     def batches(self, *, keep_text: bool = False) -> Iterator[list[SessionUpdate]]:
-        """The updates in lists of those that arrived together: the fastest way to read very many. Iterate
-        over this or over the turn, once. The text is not kept for the result, unless wanted.
+        """Yield the updates in lists of those that arrived together: the fastest way to read very many.
+        Iterate over this or over the turn, once. The text is kept for the result only with `keep_text`.
 
             for updates in turn.batches():
                 show(updates)
@@ -268,8 +268,8 @@ class SyncPromptTurn:
         return iterate(self._turn.batches(keep_text=keep_text), self._run)
 
     def notifications(self) -> Iterator[SessionNotification]:
-        """The updates of the session and of all its subagents in the order of their arrival, each with the
-        id of its session. Iterate over this or over the turn, once.
+        """Yield the updates of the session and of all its subagents in the order of their arrival, each with
+        the id of its session. Iterate over this or over the turn, once.
 
             for note in turn.notifications():
                 print(agent.subagents.requester(note.session_id) or "agent", note.update)
@@ -277,7 +277,7 @@ class SyncPromptTurn:
         return iterate(self._turn.notifications(), self._run)
 
     def texts(self) -> Iterator[str]:
-        """The agent's text, piece by piece, and nothing else; the turn itself yields all updates."""
+        """Yield the agent's text, piece by piece; the turn itself yields all updates."""
         with closing(iter(self)) as updates:
             for update in updates:
                 if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent):
@@ -285,5 +285,5 @@ class SyncPromptTurn:
 
 
 def agent_face(peer: object, run: Runner) -> object:
-    """The blocking face of an agent; anything else is its own."""
+    """Return the blocking face of an agent; any other object is returned unchanged."""
     return SyncAgentHandle(peer, run) if isinstance(peer, AwaitedAgent) else peer

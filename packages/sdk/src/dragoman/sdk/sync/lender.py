@@ -42,11 +42,11 @@ class SyncSpeaker:
         return self._speaker.session_id
 
     def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
-        """A piece of the agent's answer."""
+        """Send a piece of the agent's answer."""
         self._run(self._speaker.say(text, message_id=message_id))
 
     def think(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
-        """A piece of the agent's reasoning."""
+        """Send a piece of the agent's reasoning."""
         self._run(self._speaker.think(text, message_id=message_id))
 
     def echo(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
@@ -54,11 +54,11 @@ class SyncSpeaker:
         self._run(self._speaker.echo(text, message_id=message_id))
 
     def update(self, update: SessionUpdate) -> None:
-        """Any update of the protocol."""
+        """Send any update of the protocol."""
         self._run(self._speaker.update(update))
 
     def plan(self, entries: Iterable[PlanEntry | str | tuple[str, PlanEntryStatus]]) -> None:
-        """Send the whole current plan; it replaces the plan before."""
+        """Send the whole current plan; it replaces the previous plan."""
         self._run(self._speaker.plan(entries))
 
     def usage(self, *, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
@@ -66,11 +66,11 @@ class SyncSpeaker:
         self._run(self._speaker.usage(used=used, size=size, cost=cost, currency=currency))
 
     def commands(self, commands: Sequence[AvailableCommand]) -> None:
-        """All slash commands that are available now."""
+        """Send all slash commands that are available now."""
         self._run(self._speaker.commands(commands))
 
     def mode(self, mode_id: str) -> None:
-        """The agent has changed its mode by itself."""
+        """Report that the agent has changed its mode by itself."""
         self._run(self._speaker.mode(mode_id))
 
     def title(self, title: str | None) -> None:
@@ -78,7 +78,7 @@ class SyncSpeaker:
         self._run(self._speaker.title(title))
 
     def notice(self, title: str, *, severity: str = "info", description: str | None = None) -> None:
-        """Send information that the user may want to know, but that nothing depends on."""
+        """Send information that the user may want, but that has no effect."""
         self._run(self._speaker.notice(title, severity=severity, description=description))
 
 
@@ -92,13 +92,13 @@ class SyncLender(SyncSpeaker):
         self._lender = inner
 
     def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
-        """Read a file as the client sees it, unsaved changes included (`fs/read_text_file`). `line` counts
-        from 1; `limit` is a number of lines.
+        """Read a file from the client, with unsaved changes (`fs/read_text_file`). `line` counts from 1;
+        `limit` is a number of lines.
         """
         return self._run(self._lender.read_text_file(path, line=line, limit=limit))
 
     def write_text_file(self, path: str, content: str) -> None:
-        """Write a file at the client, which creates it if it does not exist (`fs/write_text_file`)."""
+        """Write a file at the client, which creates it if necessary (`fs/write_text_file`)."""
         self._run(self._lender.write_text_file(path, content))
 
     def create_terminal(
@@ -130,7 +130,7 @@ class SyncLender(SyncSpeaker):
     def elicit_url(
         self, message: str, url: str, elicitation_id: str, *, tool_call_id: str | None = None
     ) -> CreateElicitationResponse:
-        """Send the user to a page. Accepting means consent to open it, not that anything was completed
-        there.
+        """Send the user to a page. Accepting means consent to open the page, not that the user completed a
+        step there.
         """
         return self._run(self._lender.elicit_url(message, url, elicitation_id, tool_call_id=tool_call_id))

@@ -22,21 +22,22 @@ from dragoman.wire.codes import INTERNAL_ERROR
 T = TypeVar("T")
 
 INTERRUPTED = 5.0
-"""Seconds that a call gets to clean up behind itself after Ctrl-C; then the exception goes on without it."""
+"""The most seconds for a call's cleanup after Ctrl-C; then the exception is raised without waiting."""
 
 STUBBORN = 1.0
-"""Seconds that code of the program gets to end when the conversation is over; then it is left behind."""
+"""The most seconds for the program's own code to end after the conversation; then its thread is abandoned."""
 
 
 TURNS = 8
-"""Rounds of the loop in which an update gets to the thread that waits for it, with some to spare."""
+"""The steps of the loop in which an update reaches the thread that waits for it, with a reserve."""
 
 HandlerCall: TypeAlias = Callable[[], BaseException | None]
-"""Calls a handler. It raises nothing, and returns what shall end the program: Ctrl-C or `sys.exit`."""
+"""Calls a handler without raising; returns an exception that must end the program: Ctrl-C or `sys.exit`."""
 
 
 class ProgramThreads:
-    """The threads of a program as the loop sees them: those that wait for it, and those that run handlers.
+    """The threads of a program as the loop sees them: those that wait for the loop, and those that run
+    handlers.
 
     A handler is called in the main thread if that waits for the loop: there Ctrl-C reaches it, also in
     `input()`. Otherwise it gets a thread of its own, a daemon: one that never ends does not keep the process.
@@ -55,12 +56,12 @@ class ProgramThreads:
     # In the loop.
 
     def look(self, count: int) -> None:
-        """So many more threads look at updates."""
+        """Change the number of threads that read updates."""
         self._lookers += count
         self._change.set()
 
     def enter(self, crossing: _Crossing[Any]) -> None:
-        """A thread waits for the loop."""
+        """Note that a thread waits for the loop."""
         self._waiting.append(crossing)
         self._change.set()
 
@@ -68,8 +69,8 @@ class ProgramThreads:
         self._waiting.remove(crossing)
 
     async def until_free(self) -> None:
-        """Until a handler may be called. Updates that came before it may still be on their way to the thread
-        that waits for them, from one task to the next.
+        """Wait until a handler may be called: earlier updates may still be on their way to the thread that
+        waits for them.
         """
         turns = 0
         while turns < TURNS:
@@ -82,7 +83,7 @@ class ProgramThreads:
                 await asyncio.sleep(0)
 
     def call(self, work: HandlerCall) -> None:
-        """Call a handler in a thread that does nothing else meanwhile."""
+        """Call a handler in a thread that has no other work."""
         main = next((crossing for crossing in reversed(self._waiting) if crossing.is_main), None)
         if main is None or not main.offer(work):
             self.call_elsewhere(work)
@@ -106,7 +107,7 @@ class ProgramThreads:
                 return
 
     def close(self) -> None:
-        """Let the threads end, and wait for those that have nothing to do."""
+        """Let the threads end, and wait for the idle ones."""
         self._is_closed = True
         for thread, calls in tuple(self._idle):
             calls.put(None)
@@ -245,7 +246,7 @@ class Runner:
             self._is_unreported = not any(ended)
 
     def close(self) -> None:
-        """End every call: the loop is about to stop, and would leave them waiting for ever."""
+        """End every call: the loop is about to stop, and the calls would wait for ever."""
         with self._lock:
             self._is_closed = True
             for crossing in self._inside:
@@ -257,7 +258,7 @@ class Runner:
         return threading.get_ident() == self._owner.ident
 
     def start(self, work: Coroutine[object, None, object]) -> None:
-        """Let the loop do something, without waiting: for the loop's own thread."""
+        """Start work in the loop without waiting: for the loop's own thread."""
         self._loop.create_task(work)
 
     def _begin(self, crossing: _Crossing[T], work: Coroutine[object, None, T]) -> None:

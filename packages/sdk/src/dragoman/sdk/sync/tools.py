@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 
 class SyncToolCallReport:
-    """Made by `Turn.tool`. Leaving its `with` brings it to an end: completed, or failed by an exception.
+    """A reported tool call, made by `Turn.tool`. Leaving its `with` ends it: completed, or failed by an
+    exception.
 
         with turn.tool("Run the tests", kind="execute", status="pending") as call:
             if call.ask():
@@ -48,8 +49,8 @@ class SyncToolCallReport:
         return self._report.id
 
     def announce(self, status: ToolCallStatus | None = None) -> None:
-        """Announce the call, in the status that it was made with or in this one. Entering the block does
-        this.
+        """Announce the call with this status, or the status from its creation. Entering
+        the block calls this.
         """
         self._run(self._report.announce(status))
 
@@ -69,7 +70,7 @@ class SyncToolCallReport:
         self._run(work)
 
     def ask(self, options: Sequence[PermissionOption] | None = None) -> Permission:
-        """Ask the user whether this call may run; after a yes it is in progress."""
+        """Ask the user whether this call may run. After a yes, the call is in progress."""
         return self._run(self._report.ask(options))
 
     def complete(self, *content: ToolCallContent | str, raw_output: object = None) -> None:
@@ -113,11 +114,11 @@ class SyncTerminal:
 
     @property
     def content(self) -> TerminalContent:
-        """To embed in a tool call, so that the user sees the output live."""
+        """The terminal as tool call content, so that the user sees the output live."""
         return self._terminal.content
 
     def output(self) -> TerminalOutputResponse:
-        """The output of the command so far."""
+        """Return the output of the command so far."""
         return self._run(self._terminal.output())
 
     def wait(self) -> WaitForTerminalExitResponse:
@@ -129,7 +130,7 @@ class SyncTerminal:
         self._run(self._terminal.kill())
 
     def release(self) -> None:
-        """End the command if it runs, and free everything. Calling it again does nothing."""
+        """End the command if it runs, and free its resources. A second call does nothing."""
         self._run(self._terminal.release())
 
     def __enter__(self) -> SyncTerminal:

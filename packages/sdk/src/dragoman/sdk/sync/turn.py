@@ -69,17 +69,17 @@ class SyncClientHandle:
 
     @property
     def limits(self) -> Limits:
-        """The bounds of this connection."""
+        """The limits of this connection."""
         return self._client.limits
 
     @property
     def sessions(self) -> Mapping[str, SyncAgentSession]:
-        """Its open sessions by id. The one that is being loaded or resumed is among them, to be spoken in."""
+        """The client's open sessions by id, including the one that is being loaded or resumed."""
         sessions = tuple(self._client.sessions.items())  # the loop may change them at any moment
         return {name: SyncAgentSession.before(session, self) for name, session in sessions}
 
     def ask(self, method: str, message: object, result: type[T]) -> T:
-        """A request of the protocol, typed both ways."""
+        """Send a typed request of the protocol."""
         return self._run(self._client.ask(method, message, result))
 
     def call(self, method: str, params: object = None) -> Any:
@@ -92,7 +92,8 @@ class SyncClientHandle:
 
 
 class SyncAgentSession(SyncLender):
-    """Lives from `session/new` (or load, resume, fork) to `session/close` or the end of the connection.
+    """A session of an agent, from `session/new` (or load, resume, fork) to `session/close` or the end of the
+    connection.
 
         @agent.prompt
         def reply(turn: Turn) -> None:
@@ -123,7 +124,7 @@ class SyncAgentSession(SyncLender):
 
     @classmethod
     def before(cls, inner: AwaitedSession, client: SyncClientHandle) -> SyncAgentSession:
-        """The blocking face of a session that exists."""
+        """Return the blocking face of an existing session."""
         session = cls.__new__(cls)
         session._stand_before(inner, client)
         return session
@@ -145,7 +146,7 @@ class SyncAgentSession(SyncLender):
 
     @property
     def additional_directories(self) -> list[str]:
-        """Further folders that the session works in."""
+        """Further folders of the session."""
         return self._session.additional_directories
 
     @property
@@ -160,7 +161,7 @@ class SyncAgentSession(SyncLender):
 
     @property
     def roots(self) -> list[str]:
-        """All folders that the session works in; `cwd` is the first."""
+        """All folders of the session; `cwd` is the first."""
         return self._session.roots
 
 
@@ -188,7 +189,7 @@ class SyncTurn(SyncLender):
 
     @property
     def request(self) -> PromptRequest:
-        """The whole request, `_meta` included."""
+        """The whole request, with `_meta`."""
         return self._turn.request
 
     @property
@@ -198,7 +199,7 @@ class SyncTurn(SyncLender):
 
     @property
     def text(self) -> str:
-        """The user's text: all text blocks, without embedded text and the names of linked resources."""
+        """The text blocks of the user's prompt, without embedded text and names of linked resources."""
         return self._turn.text
 
     @property
@@ -208,7 +209,9 @@ class SyncTurn(SyncLender):
 
     @property
     def cancelled(self) -> bool:
-        """The client has cancelled this turn, or is gone; for code that computes and makes no calls."""
+        """Whether the client has cancelled this turn or is gone; for code that computes
+        and makes no calls.
+        """
         return self._turn.cancelled or self._run.cancelled
 
     def take_steering(self) -> list[SteerMessage]:
@@ -230,8 +233,8 @@ class SyncTurn(SyncLender):
         tool_call_id: str | None = None,
         status: ToolCallStatus = "in_progress",
     ) -> SyncToolCallReport:
-        """Report a tool call; use it as `with`. It is in progress from then on; for a call that asks the
-        user first, set `status="pending"`.
+        """Report a tool call; use it as `with`. Its status is "in progress" from then on; for a call that
+        asks the user first, set `status="pending"`.
         """
         report = self._turn.tool(
             title,
@@ -246,7 +249,7 @@ class SyncTurn(SyncLender):
 
 
 def faces(message: object, peer: object, run: Runner) -> tuple[Any, Any]:
-    """The message and the peer, each as its blocking counterpart if it has one."""
+    """Return the message and the peer, each as its blocking counterpart if there is one."""
     if isinstance(peer, AwaitedClient):
         client = SyncClientHandle(peer, run)
         return SyncTurn(message, client) if isinstance(message, AwaitedTurn) else message, client

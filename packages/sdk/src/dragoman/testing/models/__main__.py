@@ -1,4 +1,4 @@
-"""`python -m dragoman.testing.models SCRIPT`: a scripted model to play with by hand.
+"""`python -m dragoman.testing.models SCRIPT`: a scripted model to try by hand.
 
 It prints what to put into the environment of an agent, then a line for each request, until it is stopped.
 Status 2 means that the script cannot be read or the port is taken.

@@ -1,4 +1,4 @@
-"""`/v1/chat/completions`: OpenAI's format, and that of all compatible vendors.
+"""`/v1/chat/completions`: the format of OpenAI and of all compatible vendors.
 
 Thoughts are sent as `reasoning_content`, as compatible servers do. A refusal is text in `refusal` with the
 finish reason `stop`. Usage comes in a chunk of its own, and only if it was asked for.
@@ -14,7 +14,7 @@ from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall
 from dragoman.wire.envelope import Json, JsonObject
 
 CREATED = 1_700_000_000
-"""Always the same: no test shall depend on it."""
+"""The creation time, always the same: no test may depend on it."""
 
 DONE = ModelEvent(None, "[DONE]")
 
@@ -125,7 +125,7 @@ def error_of(fail: FailStep) -> JsonObject:
 
 
 def limit_headers(fail: FailStep) -> dict[str, str]:
-    """How long to wait, as durations such as `1m30s`."""
+    """The time to wait, as durations such as `1m30s`."""
     if fail.reset is None:
         return retry_headers(fail)
     again = duration(fail.reset)

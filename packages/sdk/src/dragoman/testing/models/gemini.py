@@ -23,7 +23,7 @@ FINISHES = {
     "content_filter": "SAFETY",
     "refusal": "PROHIBITED_CONTENT",
 }
-"""Reasons to stop. Words that nobody knows are sent as they are."""
+"""Reasons to stop. Unknown words are sent unchanged."""
 
 STATUSES: dict[int, tuple[str, str]] = {
     400: ("INVALID_ARGUMENT", "The request is not valid."),
@@ -89,7 +89,7 @@ class GeminiFormat:
 
 
 def error_of(fail: FailStep) -> JsonObject:
-    """The body of an error; a time to wait stands in its details."""
+    """Return the body of an error; its details hold the time to wait."""
     status, message = STATUSES.get(fail.status, ("UNKNOWN", "Something went wrong."))
     error: JsonObject = {
         "code": fail.status,
@@ -104,7 +104,7 @@ def error_of(fail: FailStep) -> JsonObject:
 
 
 def models_of(names: Sequence[str]) -> JsonObject:
-    """The list of models."""
+    """Return the list of models."""
     methods = ["generateContent", "countTokens"]
     return {
         "models": [

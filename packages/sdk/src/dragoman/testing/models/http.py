@@ -1,4 +1,4 @@
-"""A minimal HTTP/1.1 server for scripted models, with all faults that a script can ask for.
+"""A minimal HTTP/1.1 server for scripted models, with all faults that a script can request.
 
 A `ModelConnection` takes one request after another and sends what it is told: a head, a body in chunks, half
 of a chunk, or nothing. It notices when the client leaves while it is being answered. TLS, compression and
@@ -13,14 +13,14 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 LINE_LIMIT = 1 << 16
-"""Bytes of a request's head; more is not a client of a model."""
+"""The most bytes of a request's head; no client of a model sends more."""
 
 BODY_LIMIT = 1 << 27
-"""Bytes of a request's body. Pictures are large, but a test that sends this much has another problem."""
+"""The most bytes of a request's body. Pictures are large, but a test that sends more has another problem."""
 
 
 class Incoming(NamedTuple):
-    """A request as it came; the names of headers are in lower case."""
+    """A received request; the names of headers are in lower case."""
 
     method: str
     path: str
@@ -44,7 +44,7 @@ class ModelConnection:
         """Whether another request may follow."""
 
     async def receive(self) -> Incoming | None:
-        """The next request, or None when there is none any more. Raises `BadRequest`."""
+        """Return the next request, or None at the end of the connection. Raises `BadRequest`."""
         try:
             head = self._early + await self._reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError:
@@ -64,7 +64,7 @@ class ModelConnection:
         return Incoming(words[0], words[1].partition("?")[0], headers, await self._body(headers))
 
     async def head(self, status: int, headers: Mapping[str, str], *, length: int | None = None) -> None:
-        """Begin an answer. Without a length its body is sent in chunks."""
+        """Begin an answer. Without a length, its body is sent in chunks."""
         self._is_chunked = length is None
         framing = "transfer-encoding: chunked" if length is None else f"content-length: {length}"
         lines = [f"HTTP/1.1 {status} {_phrase(status)}", framing, f"connection: {self._connection()}"]
@@ -72,7 +72,7 @@ class ModelConnection:
         await self._write("\r\n".join([*lines, "", ""]).encode("latin-1"))
 
     async def send(self, data: bytes, *, split: int | None = None) -> None:
-        """A part of the body, at once or so many bytes at a time."""
+        """Send a part of the body, at once or in pieces of this many bytes."""
         size = split or len(data) or 1
         for at in range(0, len(data), size):
             part = data[at : at + size]
@@ -83,23 +83,23 @@ class ModelConnection:
             await self._write(b"0\r\n\r\n")
 
     async def answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """A whole answer."""
+        """Send a whole answer."""
         await self.head(status, headers, length=len(body))
         await self.send(body)
 
     async def wait_closed(self) -> None:
-        """Wait until the client has left; a request that comes early is kept for `receive`."""
+        """Wait until the client has left; a request that arrives in the meantime is kept for `receive`."""
         while not self._early and (early := await self._reader.read(1)):
             self._early = early
         if self._early:
             await asyncio.get_running_loop().create_future()
 
     def close(self) -> None:
-        """After what was written has been sent."""
+        """Close the connection after all written bytes were sent."""
         self._writer.close()
 
     def abort(self) -> None:
-        """At once."""
+        """Close the connection at once."""
         self._writer.transport.abort()
 
     def _connection(self) -> str:

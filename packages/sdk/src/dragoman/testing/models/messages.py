@@ -36,7 +36,7 @@ KINDS: dict[int, tuple[str, str]] = {
 """Type and message of errors, by status."""
 
 SIGNATURE = "c2NyaXB0ZWQ="
-"""Vouches for thoughts; clients send it back without looking at it."""
+"""The signature of thoughts, which clients send back without reading it."""
 
 
 class MessagesFormat:
@@ -127,7 +127,7 @@ def error_of(fail: FailStep, *, number: int) -> JsonObject:
 
 
 def limit_headers(fail: FailStep, *, now: float) -> dict[str, str]:
-    """When to come back, as points in time."""
+    """The time to come back, as points in time."""
     if fail.reset is None:
         return retry_headers(fail)
     again = datetime.fromtimestamp(now + fail.reset, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

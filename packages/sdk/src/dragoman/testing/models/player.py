@@ -45,7 +45,7 @@ STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "
 
 
 class PlayerHost(Protocol):
-    """What the server does for a turn."""
+    """The server's actions for a turn."""
 
     async def hold(self, name: str) -> None: ...
 

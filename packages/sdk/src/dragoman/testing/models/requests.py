@@ -1,5 +1,4 @@
-"""The requests that a scripted model received: each as it came, and in a form that does not depend on the
-wire format.
+"""The requests to a scripted model: each as received, and in a form that does not depend on the wire format.
 
     request.messages[-1].text       what was said last
     request.system                  the instructions
@@ -25,17 +24,19 @@ from typing import Literal, TypeAlias
 from dragoman.wire.envelope import Json, JsonObject
 
 Format: TypeAlias = Literal["chat", "responses", "messages", "gemini"]
-"""`/v1/chat/completions` and `/v1/responses` as OpenAI has them, `/v1/messages` as Anthropic has it, and
-`/v1beta/models/NAME:generateContent` as Google has it.
+"""The wire formats: `/v1/chat/completions` and `/v1/responses` of OpenAI, `/v1/messages` of Anthropic, and
+`/v1beta/models/NAME:generateContent` of Google.
 """
 
 Outcome: TypeAlias = Literal["under way", "answered", "failed", "broken off", "abandoned"]
-"""`failed` is an error on purpose, `broken off` a cut on purpose; `abandoned` means that the client left."""
+"""The outcome of a request. `failed` is a deliberate error, `broken off` a deliberate cut; `abandoned` means
+that the client left.
+"""
 
 
 @dataclass(frozen=True)
 class Image:
-    """A picture: its bytes, or where it is."""
+    """A picture: its bytes or its address."""
 
     media_type: str | None
     data: bytes = field(default=b"", repr=False)
@@ -44,7 +45,7 @@ class Image:
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A call the model made earlier, as the client remembers it."""
+    """An earlier call of the model, as the client remembers it."""
 
     id: str
     name: str
@@ -112,15 +113,15 @@ class ModelRequest:
         )
 
     def end(self, outcome: Outcome) -> None:
-        """The server's: how it went. The first word counts: it is said before the last byte is sent, so that
-        whoever has the answer can look here.
+        """Set the outcome, for the server. Only the first one counts: it is set before the last byte is sent,
+        so that a client with the answer can read it here.
         """
         if self.outcome == "under way":
             self.outcome = outcome
         self._over.set()
 
     async def over(self) -> Outcome:
-        """Wait until it is answered, broken off or abandoned."""
+        """Wait until the request is answered, broken off or abandoned."""
         await self._over.wait()
         return self.outcome
 
@@ -138,7 +139,7 @@ class ModelRequest:
 
     @property
     def key(self) -> str | None:
-        """The API key, wherever it was put."""
+        """The API key, from any header or parameter."""
         bearer = self.headers.get("authorization", "")
         if bearer.lower().startswith("bearer "):
             return bearer[7:]

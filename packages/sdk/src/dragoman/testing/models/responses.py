@@ -19,7 +19,7 @@ INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 class ResponsesFormat:
-    """Writes one answer as response, whole or in events."""
+    """Writes one answer as a response, whole or in events."""
 
     def __init__(self, request: ModelRequest, *, number: int, refuses: bool) -> None:
         self._model = request.model

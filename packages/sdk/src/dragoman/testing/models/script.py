@@ -57,11 +57,11 @@ ASPECTS: dict[str, Callable[[ModelRequest], list[str]]] = {
     "system": lambda request: [request.system],
     "tool": lambda request: list(request.tools),
 }
-"""What `on` can look at besides the last message: any of the values must fit."""
+"""The values that `on` can match besides the last message."""
 
 
 Answering: TypeAlias = Callable[[ModelRequest], ModelTurn | None]
-"""A model as a function: what it answers can depend on anything that the request has."""
+"""A model as a function: its answer can depend on anything in the request."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ class ModelScript:
 
     @classmethod
     def of(cls, script: ScriptSource, *, key: str | None = None) -> ModelScript:
-        """From whatever a test has: a script, its text, turns, or a function; a turn that is text is said."""
+        """Create a script from a script, its text, turns, or a function; a turn that is a text is said by the
+        model.
+        """
         if isinstance(script, str):
             result = cls.parse(script)
         elif callable(script):
@@ -113,7 +115,7 @@ class ModelScript:
 
 
 ScriptSource: TypeAlias = ModelScript | str | Sequence[ModelTurn | str] | Answering
-"""What a script can be made from."""
+"""The types that a script can be made from."""
 
 
 def _turn(statement: Statement) -> ModelTurn:

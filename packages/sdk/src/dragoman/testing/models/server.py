@@ -40,7 +40,7 @@ PATHS: Mapping[str, Format] = {
 }
 
 GEMINI_METHODS = ("generateContent", "streamGenerateContent")
-"""Google's format has the method in the last part of the path, behind the model's name."""
+"""In Google's format, the method is in the last part of the path, after the model's name."""
 
 
 class NoTurnLeft(AssertionError):
@@ -48,7 +48,7 @@ class NoTurnLeft(AssertionError):
 
 
 class ScriptedModel:
-    """A running server; `scripted_model` makes one."""
+    """A running server, made by `scripted_model`."""
 
     def __init__(self, script: ModelScript, *, port: int = 0) -> None:
         self.script = script
@@ -111,7 +111,7 @@ class ScriptedModel:
         await self._holding[name].wait()
 
     async def listen(self) -> None:
-        """Take connections, again after `refuse`."""
+        """Accept connections, also after `refuse`."""
         if self._relisten is not None:
             self._relisten.cancel()
         if self._server is None:
@@ -119,13 +119,13 @@ class ScriptedModel:
             self._port = self._server.sockets[0].getsockname()[1]
 
     def refuse(self, seconds: float | None = None) -> None:
-        """Drop every connection and refuse new ones: for this time, or until `listen`."""
+        """Drop every connection and refuse new ones, for this time or until `listen`."""
         self._stop()
         if seconds is not None:
             self._relisten = asyncio.get_running_loop().call_later(seconds, self._reopen)
 
     async def aclose(self) -> None:
-        """End everything; raises errors of the server itself."""
+        """End all connections and the server; raises errors of the server itself."""
         self._stop()
         if self._relisten is not None:
             self._relisten.cancel()

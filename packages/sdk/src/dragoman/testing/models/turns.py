@@ -1,4 +1,4 @@
-"""What a scripted model does: turns, made of steps.
+"""The actions of a scripted model: turns, made of steps.
 
     turn(think("A file."), call("read", path="a.py"), call("read", path="b.py"))
     turn(say("Both are ", "empty."), usage=Usage(input=900, output=7))
@@ -45,19 +45,19 @@ class ThoughtStep:
 
 @dataclass(frozen=True)
 class CallStep:
-    """A tool call. Arguments that are text are sent as they are, whether they are JSON or not."""
+    """A tool call. Arguments given as a text are sent unchanged, even if they are not JSON."""
 
     name: str
     arguments: Mapping[str, Json] | str
     id: str | None = None
     pieces: int = 2
-    """Into how many pieces the arguments are cut."""
+    """The number of pieces of the arguments."""
     pace: float = 0.0
 
 
 @dataclass(frozen=True)
 class WaitStep:
-    """Seconds without a byte. Before the first output, the head of the answer is late too."""
+    """Seconds without a byte. Before the first output, the head of the answer is delayed too."""
 
     seconds: float
 
@@ -76,14 +76,14 @@ class BeginStep:
 
 @dataclass(frozen=True)
 class RawStep:
-    """These bytes into the body, as they are."""
+    """Sends these bytes unchanged in the body."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class EndlessStep:
-    """The same piece again and again, until the client is gone."""
+    """Sends the same piece again and again, until the client is gone."""
 
     piece: str
     pace: float = 0.01
@@ -91,8 +91,8 @@ class EndlessStep:
 
 @dataclass(frozen=True)
 class CutStep:
-    """The answer ends here: in the middle of an event, between two, or before its first byte, each time with
-    the connection; or `quietly`, as if that had been all.
+    """Ends the answer: in the middle of an event, between two events, or before the first byte, and closes
+    the connection each time; or `quietly`, as if the answer was complete.
     """
 
     where: Where = "event"
@@ -100,26 +100,26 @@ class CutStep:
 
 @dataclass(frozen=True)
 class RefuseStep:
-    """This connection is dropped, and new ones are refused: for some seconds, or until `model.listen()`."""
+    """Drops this connection and refuses new ones, for some seconds or until `model.listen()`."""
 
     seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class FailStep:
-    """An error: as the status of the answer, or inside of the stream when that has begun."""
+    """Sends an error: as the status of the answer, or in the stream if it has begun."""
 
     status: int
     message: str | None = None
     kind: str | None = None
-    """The error's type, when it is not what the format has for this status."""
+    """The error's type, if it differs from the format's type for this status."""
     code: str | None = None
     retry_after: float | None = None
     reset: float | None = None
-    """In how many seconds the quota is there again; each format has its own headers for it."""
+    """The seconds until the quota is available again; each format has its own headers for it."""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
-    """Sent instead of the format's error."""
+    """The body to send instead of the format's error."""
 
 
 Step: TypeAlias = (
@@ -139,7 +139,7 @@ Step: TypeAlias = (
 
 @dataclass(frozen=True)
 class TokenUsage:
-    """Tokens. `input` counts everything, also what was cached; `output` counts thoughts too."""
+    """Tokens. `input` counts everything, including cached tokens; `output` includes thoughts."""
 
     input: int
     output: int
@@ -153,15 +153,15 @@ class ModelTurn:
 
     steps: tuple[Step, ...]
     stop: str | None = None
-    """stop, length, tool_calls, refusal, content_filter, or the other format's word for one of them. Without
-    it, what fits the steps.
+    """stop, length, tool_calls, refusal, content_filter, or another format's word for one of them. By
+    default, the reason that fits the steps.
     """
     usage: TokenUsage | None = None
     when: Callable[[ModelRequest], bool] | None = None
     times: int | None = 1
-    """How often it may be used; None is without end."""
+    """How often the turn may be used; None means without a limit."""
     split: int | None = None
-    """Bytes that are sent at once, to see whether a reader minds where a stream is cut."""
+    """The bytes to send at once, to test a reader with a stream cut anywhere."""
 
     def __post_init__(self) -> None:
         if self.stop is None:
@@ -176,7 +176,7 @@ SAME = {
     "max_tokens": "length",
     "tool_use": "tool_calls",
 }
-"""Words of one format, and ours. Words that nobody knows are sent as they are."""
+"""The words of each format, and ours. Unknown words are sent unchanged."""
 
 
 def turn(
@@ -187,7 +187,9 @@ def turn(
     times: int | Literal["default"] | None = "default",
     split: int | None = None,
 ) -> ModelTurn:
-    """A turn of these steps; text alone is said. With `when` it is used without end unless `times` says."""
+    """Create a turn of these steps; a text alone is said by the model. With `when`, it is used without a
+    limit unless `times` is set.
+    """
     if times == "default":
         times = 1 if when is None else None
     turn_steps = tuple(TextStep((step,)) if isinstance(step, str) else step for step in steps)
@@ -203,7 +205,7 @@ def think(*pieces: str, pace: float = 0.0) -> ThoughtStep:
 
 
 def call(tool: str, raw: str | None = None, /, **arguments: object) -> CallStep:
-    """A call with these arguments, or with a text in their place, which need not be JSON."""
+    """Create a call with these arguments, or with a text in their place, which need not be JSON."""
     return CallStep(tool, arguments if raw is None else raw)
 
 
@@ -220,7 +222,7 @@ def begin() -> BeginStep:
 
 
 GARBAGE = b"event: content_block_delta\ndata: {this is not JSON\n\n"
-"""Named, because Anthropic's clients pass over events without a known name; others do not look at it."""
+"""A broken event. It has a name, because Anthropic's clients skip events without a known name."""
 
 
 def garbage(data: bytes = GARBAGE) -> RawStep:
@@ -228,7 +230,7 @@ def garbage(data: bytes = GARBAGE) -> RawStep:
 
 
 def huge(size: int) -> TextStep:
-    """One piece of this many characters."""
+    """Return one piece of this many characters."""
     return TextStep(("x" * size,))
 
 

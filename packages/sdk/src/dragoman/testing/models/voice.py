@@ -24,7 +24,7 @@ class ModelEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelToolCall:
-    """A call with everything that a format wants to know of it."""
+    """A call with all fields that any format needs."""
 
     id: str
     name: str
@@ -33,10 +33,10 @@ class ModelToolCall:
 
 @dataclass
 class ModelOutput:
-    """A whole answer, gathered from its steps in their order."""
+    """A whole answer, collected from its steps in order."""
 
     parts: list[tuple[str, str | ModelToolCall]] = field(default_factory=list)
-    """`text` and `thought` with what was said, `call` with the call."""
+    """`text` and `thought` with their text, `call` with the call."""
     stop: str = "stop"
     usage: TokenUsage = field(default_factory=lambda: TokenUsage(0, 0))
 
@@ -72,19 +72,19 @@ class ModelFormat(Protocol):
     def end(self, output: ModelOutput) -> Iterable[ModelEvent]: ...
 
     def whole(self, output: ModelOutput) -> Json:
-        """The answer when no stream was asked for."""
+        """Return the whole answer, for a request without a stream."""
         ...
 
     def error(self, fail: FailStep) -> Json:
-        """The body of an error."""
+        """Return the body of an error."""
         ...
 
     def broken(self, fail: FailStep) -> Iterable[ModelEvent]:
-        """The same error when a stream has begun."""
+        """Return the same error in a stream that has begun."""
         ...
 
     def headers(self, fail: FailStep, *, now: float) -> Mapping[str, str]:
-        """What goes with an error, besides what the script says."""
+        """Return the headers of an error, besides those of the script."""
         ...
 
 
@@ -99,7 +99,7 @@ def arguments_text(call: CallStep) -> str:
 
 
 def cut_into(text: str, count: int) -> list[str]:
-    """The text in so many pieces of about the same length; fewer if it is shorter than that."""
+    """Cut the text into this many pieces of about the same length; into fewer if it is shorter than that."""
     size = max(1, -(-len(text) // max(1, count)))
     return [text[at : at + size] for at in range(0, len(text), size)] or [""]
 

@@ -54,16 +54,16 @@ from dragoman.wire.codes import (
 from dragoman.wire.envelope import Json, JsonObject
 
 CLOSING_SECONDS = 2.0
-"""What the turns of a session get to end when it is closed; a script may say that they never do."""
+"""The seconds that turns of a closed session have to end; a script may say that they never end."""
 
 SCENES = 5000
-"""Requests that are played at once; each costs some kilobytes, and a stop would also stop the cancels."""
+"""The most requests to play at once: each costs some kilobytes, and a pause would also stop cancels."""
 
 SCENE_BYTES = 256 * 1024 * 1024
-"""What the params of all of them may hold."""
+"""The most bytes of params for all of them."""
 
 NOTES = 1000
-"""Notifications that are played at once; above it nothing is read, so that the client feels it."""
+"""The most notifications to play at once; above this limit nothing is read, so that the client slows down."""
 
 BUSY = "notifications are still being played"
 
@@ -298,7 +298,7 @@ def _size(incoming: IncomingRequest) -> int:
 # protocol names for it and without a word of what it said, is nothing that a script should have to say.
 
 OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
-"""Requests that bring a session to life."""
+"""Requests that create or reopen a session."""
 
 STORED = frozenset(
     {"session/delete", "session/archive", "session/unarchive", "session/status", "session/set_title"}
@@ -313,7 +313,9 @@ _CONTENT: tuple[tuple[type, str, str], ...] = (
 
 
 def check_params(method: str, raw: Raw | None, capabilities: Mapping[str, Json]) -> Json:
-    """The params as plain data; raises `ErrorAnswer` for what no agent of these capabilities takes."""
+    """Return the params as plain data; raises `ErrorAnswer` for params that no agent with these capabilities
+    accepts.
+    """
     if method in AGENT_REQUESTS:
         request: Json = read_params(raw, AGENT_REQUESTS[method].params)
         if method in OPENING:
@@ -327,7 +329,7 @@ def check_params(method: str, raw: Raw | None, capabilities: Mapping[str, Json])
 
 
 def needs_session(method: str) -> bool:
-    """Whether the session that such a request names must be open."""
+    """Whether the session in such a request must be open."""
     return method in AGENT_REQUESTS and method not in OPENING | STORED
 
 

@@ -24,7 +24,7 @@ from dragoman.testing.script.verbs import (
 )
 
 METHOD = re.compile(r"[/_]")
-"""What tells the name of a method from a word that was meant otherwise."""
+"""Recognises the name of a method among the words of a script."""
 
 
 @verb("wait")
@@ -40,8 +40,8 @@ def wait(statement: Statement) -> Action:
 
 @verb("until")
 def until(statement: Statement) -> Action:
-    """`until cancelled`: wait for a cancel, and go on with the next line when it came. `until METHOD`: wait
-    for the next message of this method; a cancel ends that.
+    """`until cancelled`: wait for a cancel, then continue with the next line. `until METHOD`: wait for the
+    next message of this method; a cancel ends the wait.
     """
     (what,) = texts(statement, least=1, most=1)
     if what != "cancelled" and not METHOD.search(what):
@@ -59,7 +59,7 @@ def until(statement: Statement) -> Action:
 
 @verb("deaf")
 def deaf(statement: Statement) -> Action:
-    """From here on a cancel changes nothing."""
+    """Ignore cancels from this line on."""
     texts(statement)
 
     async def act(scene: ScriptScene) -> None:
@@ -70,7 +70,7 @@ def deaf(statement: Statement) -> Action:
 
 @verb("repeat")
 def repeat(statement: Statement) -> Action:
-    """The lines below, that many times; `$n` counts from 1."""
+    """Repeat the lines below this many times; `$n` counts from 1."""
     (word,) = words(statement, least=1, most=1)
     times, body = read_or_defer(statement, word, number), prepare(statement.body)
 
@@ -96,7 +96,7 @@ def stop(statement: Statement) -> Action:
 
 @verb("answer")
 def answer(statement: Statement) -> Action:
-    """Answer with this result, whatever it is; without one, with the answer that is usual here."""
+    """Answer with this result; without one, with the usual answer."""
     no_body(statement)
     result = [plain(word) for word in words(statement, most=1)]
 
@@ -108,7 +108,7 @@ def answer(statement: Statement) -> Action:
 
 @verb("fail")
 def fail(statement: Statement) -> Action:
-    """Answer with an error: its code, its message, its data."""
+    """Answer with an error: code, message, data."""
     no_body(statement)
     arguments = words(statement, least=1, most=3)
     code = number(statement, arguments[0])

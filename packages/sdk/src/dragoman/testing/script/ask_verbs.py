@@ -20,7 +20,7 @@ OPTIONS = (("allow_once", "Allow"), ("reject_once", "Reject"))
 
 @verb("ask")
 def ask(statement: Statement) -> Action:
-    """Ask for permission, and go on with the branch of what was decided."""
+    """Ask for permission, and continue with the branch for the decision."""
     title, *_ = words(statement, least=1, most=1, options=("id", "kind"))
     options = [_option(line) for line in statement.body if line.verb == "option"]
     rest = tuple(line for line in statement.body if line.verb != "option")
@@ -68,7 +68,7 @@ def write(statement: Statement) -> Action:
 
 @verb("run")
 def run(statement: Statement) -> Action:
-    """Run a command in a terminal of the client, to its end; what it is named after is its output."""
+    """Run a command in a terminal of the client to its end; the name after it gets the output."""
     command, *arguments = words(statement, least=1, most=None, options=("as",))
 
     async def ask_client(scene: ScriptScene) -> Json:
@@ -85,7 +85,7 @@ def run(statement: Statement) -> Action:
 
 @verb("call")
 def call(statement: Statement) -> Action:
-    """Any request: its method and its params."""
+    """Send any request: its method and its params."""
     method, *params = words(statement, least=1, most=2, options=("as",))
 
     async def ask_client(scene: ScriptScene) -> Json:

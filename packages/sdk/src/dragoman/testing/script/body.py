@@ -1,4 +1,4 @@
-"""How a scripted peer ends or breaks itself: dies, hangs up, or keeps running when it should end.
+"""How a scripted peer ends or breaks: it dies, hangs up, or keeps running when it should end.
 
 In a process of its own it does all of it for real. Inside of a test it has no process to lose, and dying and
 hanging up both close the connection, without a word.
@@ -18,13 +18,13 @@ from dragoman.transport.contract import Transport
 
 
 class Body(Protocol):
-    """How the verbs `die`, `close`, `linger` and `complain` are carried out."""
+    """Carries out the verbs `die`, `close`, `linger` and `complain`."""
 
     async def die(self, status: int) -> NoReturn:
         """End now; a negative status is a signal."""
 
     async def close_output(self) -> None:
-        """Say nothing any more, and let the other side see it."""
+        """Send nothing any more, and close the output."""
 
     def linger(self) -> None:
         """Ignore the end of the input, and requests to end."""
@@ -34,7 +34,7 @@ class Body(Protocol):
 
 
 class MemoryBody:
-    """A body in somebody else's process."""
+    """A body inside another program's process."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -54,7 +54,7 @@ class MemoryBody:
 
 
 class ProcessBody:
-    """A body that is a process, with its standard output claimed for the wire."""
+    """A body that is a process, with its standard output reserved for the protocol."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

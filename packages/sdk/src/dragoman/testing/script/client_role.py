@@ -1,4 +1,4 @@
-"""A scripted client: plays its script from beginning to end, and answers requests by rules meanwhile.
+"""A scripted client: plays its script from beginning to end, and answers requests by rules in the meantime.
 
 What no rule is for waits, in order, for a line of the story that expects it.
 """
@@ -40,7 +40,7 @@ class ClientRole:
         self.peer.start()
 
     async def tell(self) -> None:
-        """Play the story; raises `ScriptFailed` where it goes another way."""
+        """Play the story; raises `ScriptFailed` at a difference."""
         try:
             for line, act in self._script.story:
                 self.at = line

@@ -18,7 +18,7 @@ from dragoman.testing.transcript import show
 from dragoman.wire.envelope import Json
 
 PATIENCE = 5.0
-"""Seconds that an expected frame may take; `within=` says otherwise."""
+"""The seconds to wait for an expected frame, unless `within=` is set."""
 
 
 class ScriptFailed(AssertionError):
@@ -68,7 +68,7 @@ def new(statement: Statement) -> Action:
 
 @verb("prompt")
 def prompt(statement: Statement) -> Action:
-    """Each word is a block of text, or a whole content block."""
+    """Send a prompt. Each word is a block of text, or a whole content block."""
     no_body(statement)
     content = words(statement, least=1, most=None)
 
@@ -165,7 +165,7 @@ async def _meet(scene: ScriptScene, statement: Statement, form: ExpectedForm, *,
 
 
 def frame_value(line: bytes) -> Json:
-    """A frame as a pattern sees it; what is not JSON is its text."""
+    """Return a frame as a value for patterns; a frame that is not JSON is a text."""
     try:
         return json.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Verbs that touch the agent's own disk, behind the client's back, as many agents do.
+"""Verbs that change the agent's own disk without the client, as many agents do.
 
 Whoever watches a folder, or wants to know whether a permission was obeyed, needs something that really
 happened. A path that is not absolute is one in the folder of the session. A branch `failed` says what to do
@@ -39,11 +39,11 @@ def _write(place: str, text: str, *, mode: str) -> None:
 
 @verb("save")
 def save(statement: Statement) -> Action:
-    """Write a file itself, whatever was in it."""
+    """Write a file, and replace its contents."""
     return _save_action(statement, "w")
 
 
 @verb("append")
 def append(statement: Statement) -> Action:
-    """Write at the end of a file itself."""
+    """Write at the end of a file."""
     return _save_action(statement, "a")

@@ -17,7 +17,7 @@ from dragoman.testing.script.verbs import no_body, number, plain, seconds, texts
 
 @verb("frame")
 def frame(statement: Statement) -> Action:
-    """Any JSON as one line, right or wrong."""
+    """Send any JSON as one line, valid or not."""
     no_body(statement)
     (template,) = words(statement, least=1, most=1)
     value = plain(template)
@@ -30,7 +30,7 @@ def frame(statement: Statement) -> Action:
 
 @verb("line")
 def line(statement: Statement) -> Action:
-    """Any text as one line."""
+    """Send any text as one line."""
     (text,) = texts(statement, least=1, most=1)
 
     async def act(scene: ScriptScene) -> None:
@@ -41,7 +41,7 @@ def line(statement: Statement) -> Action:
 
 @verb("raw")
 def raw(statement: Statement) -> Action:
-    """Bytes as they are, without a newline: text, or `hex=` for what is not text."""
+    """Send bytes unchanged, without a newline: a text, or `hex=` for other bytes."""
     values = texts(statement, most=1, options=("hex",))
     try:
         block = values[0].encode() if values else bytes.fromhex(str(statement.options["hex"]))
@@ -70,7 +70,7 @@ def die(statement: Statement) -> Action:
 
 @verb("stall")
 def stall(statement: Statement) -> Action:
-    """Read nothing and say nothing, for some seconds or for ever."""
+    """Read and send nothing, for some seconds or for ever."""
     word = texts(statement, most=1)
     duration = seconds(statement, word[0]) if word else None
 
@@ -83,7 +83,7 @@ def stall(statement: Statement) -> Action:
 
 @verb("close")
 def close(statement: Statement) -> Action:
-    """Close the way out, and live on."""
+    """Close the output, and continue."""
     texts(statement)
 
     async def act(scene: ScriptScene) -> None:
@@ -95,7 +95,7 @@ def close(statement: Statement) -> Action:
 
 @verb("linger")
 def linger(statement: Statement) -> Action:
-    """From here on ignore the end of the input, and SIGTERM."""
+    """Ignore the end of the input, and SIGTERM, from this line on."""
     texts(statement)
 
     async def act(scene: ScriptScene) -> None:

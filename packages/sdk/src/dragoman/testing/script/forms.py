@@ -22,23 +22,23 @@ from dragoman.testing.script.verbs import number, plain
 from dragoman.wire.envelope import Json, JsonObject
 
 Fits = Callable[[Json, Names, str], bool]
-"""Whether a frame is what is wanted, given the names and what was said before it; None is the end."""
+"""Whether a frame is the expected one, given the names and the text before it; None is the end."""
 
 OPTIONS = {"within", "stop"}
 
 
 @dataclass(frozen=True)
 class ExpectedForm:
-    """Something that can be expected."""
+    """A message or an event that a script can expect."""
 
     name: str
     fits: Fits
     gathers: bool = False
-    """Whether chunks of text before it are put together instead of being in its way."""
+    """Whether chunks of text before it are joined rather than being a mismatch."""
 
 
 def form(statement: Statement) -> ExpectedForm:
-    """Read the words behind `expect` or `await`."""
+    """Parse the words after `expect` or `await`."""
     for name in statement.options.keys() - OPTIONS:
         raise ScriptError(statement.line, f"{statement.verb} has no option {name!r}")
     if not statement.words:
@@ -53,7 +53,7 @@ def form(statement: Statement) -> ExpectedForm:
 
 
 def is_chunk(value: object) -> bool:
-    """Whether it is a piece of what the agent says."""
+    """Whether a frame is a piece of the agent's text."""
     params = {"update": {"sessionUpdate": "agent_message_chunk", "content": {"text": "*"}}}
     return matches({"method": "session/update", "params": params}, value, {})
 

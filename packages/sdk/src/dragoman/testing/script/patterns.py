@@ -25,7 +25,7 @@ _SIGN = re.compile(r"(\*)|\$(\$|[a-z_]+)", re.ASCII)
 
 
 def matches(pattern: object, value: object, names: Names) -> bool:
-    """Whether `value` has the shape of `pattern`; binds names, also when the rest does not match."""
+    """Whether `value` has the shape of `pattern`; binds names, even if the rest does not match."""
     if isinstance(pattern, dict):
         return isinstance(value, dict) and all(
             name in value and matches(part, value[name], names) for name, part in pattern.items()
@@ -38,8 +38,8 @@ def matches(pattern: object, value: object, names: Names) -> bool:
 
 
 def fill(template: object, names: Names) -> Json:
-    """The template with its names replaced. A string that is one name becomes the value, whatever its type;
-    inside longer text, names become text. Unknown names stay as they are, `$$` is a dollar.
+    """Return the template with its names replaced. A string with a single name becomes the value of any type;
+    inside longer text, names become text. Unknown names stay unchanged, `$$` is a dollar.
     """
     if isinstance(template, dict):
         return {name: fill(part, names) for name, part in template.items()}

@@ -1,4 +1,4 @@
-"""One end of a scripted conversation: receives and sends frames, and does only what the script says.
+"""One end of a scripted conversation: receives and sends frames, and does only what is in the script.
 
 It stands on the wire alone, not on the runtime and the SDK: a double that shared its pen with the pupil
 would not show the pupil's mistakes. What answers one of its calls goes to the caller, everything else to its
@@ -29,28 +29,28 @@ UNREAD = "our answers are not taken"
 STALLED = "the script says to stall"
 
 ALLOWED_WHILE_CALLING = 64 * 1024 * 1024
-"""Bytes of answers that may wait while a call is open: two ends that ask each other for much, and each stop
-listening, would wait for each other for ever.
+"""The most bytes of answers that may wait while a call is open: two ends that send each other many requests,
+and both stop reading, would wait for ever.
 """
 
 
 class Role(Protocol):
-    """What is special about being an agent or a client."""
+    """The difference between an agent and a client."""
 
     party: Party
 
     def on_frame(self, line: bytes, envelope: Envelope) -> None:
-        """A frame arrived that answers no call."""
+        """Handle a frame that is not an answer to a call."""
 
     def on_oversized_frame(self, size: int) -> None:
-        """A frame was too large to be read."""
+        """Handle a frame that was too large to read."""
 
     def on_end(self) -> None:
-        """No more frames will come."""
+        """Handle the end: no more frames will come."""
 
 
 class Peer:
-    """The sink of a transport, and the one who writes to it."""
+    """Reads from a transport and writes to it."""
 
     def __init__(self, transport: Transport, *, role: Role, body: Body, keep: bool = True) -> None:
         self.transport = transport
@@ -79,25 +79,27 @@ class Peer:
     # What is said.
 
     async def send(self, frame: bytes | JsonObject) -> None:
-        """One frame; a dict becomes JSON. Waits while the other side does not read."""
+        """Send one frame; a dict becomes JSON. Waits while the other side does not read."""
         line = frame if isinstance(frame, bytes) else msgspec.json.encode(frame)
         await self.send_bytes(line + b"\n")
 
     async def send_bytes(self, block: bytes) -> None:
-        """Exactly these bytes, whatever they are."""
+        """Send exactly these bytes."""
         await self.moving()
         self._write(block)
         await self.room()
 
     async def room(self) -> None:
-        """Wait while the other side does not read; at the very least, let it be heard."""
+        """Wait while the other side does not read; in any case, let it send."""
         if self.transport.pending > self.transport.limits.high:
             await self.transport.drain()
         else:
             await asyncio.sleep(0)
 
     def tell(self, frame: bytes) -> None:
-        """An answer or a refusal, now; if nobody takes them, nothing more is read until somebody does."""
+        """Send an answer or a refusal at once; if the other side does not read it, stop reading until it
+        does.
+        """
         try:
             self._write(frame)
         except LinkClosed:
@@ -119,7 +121,9 @@ class Peer:
         return next(self._ids)
 
     async def call(self, method: str, params: object) -> Json:
-        """Ask and wait for the result; raises `CallFailed` for an error. Who stops waiting says so."""
+        """Send a request and wait for the result; raises `CallFailed` for an error. A caller that stops
+        waiting sends a cancel.
+        """
         call_id = self.next_id()
         answer = self._calls[call_id] = asyncio.get_running_loop().create_future()
         try:
@@ -186,14 +190,14 @@ class Peer:
     # How it moves, and how it ends.
 
     def begin(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
-        """Do something beside everything else; it ends with the peer."""
+        """Start work that ends with the peer."""
         task = asyncio.get_running_loop().create_task(work, name="a scene of a script")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def hold(self, why: str) -> None:
-        """Stop reading, so that the other side feels it. Each reason is lifted by itself."""
+        """Stop reading, so that the other side slows down. Each reason is removed separately."""
         self._holds.add(why)
         self.transport.pause()
 
@@ -215,7 +219,7 @@ class Peer:
         await self._moving.wait()
 
     async def stall(self, seconds: float | None) -> None:
-        """Neither read nor say anything, for a while or for ever."""
+        """Neither read nor send, for a while or for ever."""
         self.hold(STALLED)
         self._moving.clear()
         await asyncio.sleep(seconds) if seconds is not None else await asyncio.Event().wait()
@@ -223,7 +227,7 @@ class Peer:
         self.listen(STALLED)
 
     async def flush(self) -> None:
-        """Until everything that was said is out of our hands, or nobody takes it."""
+        """Wait until all messages are sent, or the other side does not read them."""
         try:
             async with asyncio.timeout(self.transport.limits.flush):
                 while self.transport.pending:
@@ -233,7 +237,7 @@ class Peer:
             pass  # what the other side does not read, it does not get
 
     async def aclose(self, *, grace: float = 0.0) -> None:
-        """End everything; what is being played has `grace` seconds to end by itself, and what it leads to."""
+        """End the peer. Scenes that still play have `grace` seconds to end by themselves."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + grace
         while self._tasks and loop.time() < deadline:
@@ -250,8 +254,8 @@ class Peer:
 
 
 def plain_data(raw: msgspec.Raw | None) -> Json:
-    """JSON as dicts, lists and values; halves of characters are replaced. Raises ValueError when no machine
-    can hold it.
+    """Decode JSON as dicts, lists and values; lone surrogates are replaced. Raises ValueError for values that
+    no machine can hold.
     """
     if raw is None:
         return None

@@ -16,14 +16,16 @@ from dragoman.transport.contract import TransportLimits
 from dragoman.transport.stdio import Stdio, claim_stdio
 
 EOF_GRACE = 0.5
-"""Seconds that scenes get after the end of the input, so that `< requests > answers` has its answers."""
+"""The seconds that scenes have after the end of the input, so that `< requests > answers`
+gets its answers.
+"""
 
 EVERYTHING = TransportLimits(low=0)
-"""`drain` waits for the last byte, because the next line may say to die."""
+"""`drain` waits for the last byte, because the next line may end the process."""
 
 
 def serve_script(script: Script) -> None:
-    """Play an agent's script to one client, until the client hangs up. Blocks."""
+    """Play an agent's script to one client, until the client closes the connection. Blocks."""
     stdio = claim_stdio()
     with ShutdownSignals() as leaving, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(script, stdio, leaving))

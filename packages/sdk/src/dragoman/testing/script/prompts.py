@@ -1,4 +1,4 @@
-"""The prompts of a scripted agent: in each session one is played at a time, and the others wait.
+"""The prompts of a scripted agent: one at a time in each session, the others wait.
 
 A cancel ends what is being played and what waits at that moment. A turn is over when it was answered, or when
 its scene has ended without an answer; what a scene says behind its answer is said beside the next turn.
@@ -19,7 +19,7 @@ from dragoman.wire.codes import invalid_request
 
 
 class ScriptPrompt(NamedTuple):
-    """One prompt, with what the script says to it."""
+    """One prompt, with the script's rule for it."""
 
     request: IncomingRequest
     scene: ScriptScene
@@ -38,7 +38,7 @@ class ScriptPrompts:
         self._tasks: dict[RunningTurn, asyncio.Task[None]] = {}
 
     def ask(self, session_id: str, prompt: ScriptPrompt) -> None:
-        """Play it when its turn comes; raises `ErrorAnswer` when too many wait already."""
+        """Play a prompt when its turn comes; raises `ErrorAnswer` when too many wait already."""
         turn = self._turns.ask(session_id)
         if turn is None:
             raise invalid_request("too many prompts wait in this session")
@@ -47,18 +47,18 @@ class ScriptPrompts:
             self._begin(turn)
 
     def end_prompt(self, incoming: IncomingRequest) -> None:
-        """The next one may begin."""
+        """Let the next prompt begin."""
         turn = self._by_id.get(incoming.id)
         if turn is not None:
             self._over(turn)
 
     def cancel(self, session_id: str) -> None:
-        """`session/cancel`: every prompt so far."""
+        """Handle `session/cancel`: cancel every prompt so far."""
         for turn in self._turns.cancel(session_id):
             self._cancel(turn)
 
     def cancel_one(self, incoming: IncomingRequest) -> bool:
-        """`$/cancel_request`: this prompt alone. False when it is none."""
+        """Handle `$/cancel_request`: cancel this prompt alone. False if there is no such prompt."""
         turn = self._by_id.get(incoming.id)
         if turn is not None:
             turn.is_cancelled = True
@@ -66,7 +66,7 @@ class ScriptPrompts:
         return turn is not None
 
     async def clear(self, session_id: str, *, seconds: float) -> None:
-        """Cancel all, and wait until they are answered, but not for a script that will not let go."""
+        """Cancel all prompts, and wait for their answers, but not for a script that never ends."""
         self.cancel(session_id)
         tasks = [task for turn, task in self._tasks.items() if turn.session_id == session_id]
         if tasks:

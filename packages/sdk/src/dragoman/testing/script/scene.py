@@ -24,10 +24,10 @@ from dragoman.wire.envelope import Json, JsonObject
 log = logging.getLogger(__name__)
 
 Action: TypeAlias = Callable[["ScriptScene"], Awaitable[None]]
-"""What a line of a script does when its turn comes."""
+"""Runs a line of a script."""
 
 Actions: TypeAlias = Sequence[tuple[int, Action]]
-"""With the number of the line."""
+"""Actions with the numbers of their lines."""
 
 OnSettled: TypeAlias = Callable[["ScriptScene", bool | None, Json], None]
 """Called with the first answer of a scene: whether it is a result (None if there will never be an answer),
@@ -36,7 +36,7 @@ and the result.
 
 
 class ScriptScene:
-    """Made for each request that a rule answers, and for a story."""
+    """A scene, made for each request that a rule answers, and for a story."""
 
     def __init__(
         self,
@@ -65,13 +65,13 @@ class ScriptScene:
 
     @property
     def inbox(self) -> asyncio.Queue[Json]:
-        """Frames that wait for a line that expects them; None is the end of the connection."""
+        """Frames for lines that expect them; None is the end of the connection."""
         if self._inbox is None:
             self._inbox = asyncio.Queue()
         return self._inbox
 
     async def play(self, actions: Actions) -> None:
-        """From the first line to the answer. What goes wrong in between becomes the answer."""
+        """Play from the first line to the answer. An error in between becomes the answer."""
         self._task = asyncio.current_task()
         if self.cancel_event.is_set():  # before it began: its first line may still say that it waits for this
             asyncio.get_running_loop().call_soon(self._interrupt)
@@ -115,7 +115,7 @@ class ScriptScene:
             await self.answer(self.outcome)
 
     def cancel(self) -> None:
-        """The client no longer wants this; saying so again changes nothing."""
+        """Note that the client no longer wants the answer; a second call changes nothing."""
         if not self.cancel_event.is_set():
             self.cancel_event.set()
             self._interrupt()
@@ -155,7 +155,7 @@ class ScriptScene:
         await self.peer.send({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
     async def call(self, method: str, params: JsonObject) -> Json:
-        """A request in this session."""
+        """Send a request in this session."""
         return await self.peer.call(method, {"sessionId": self.session, **params})
 
     @property
@@ -167,7 +167,7 @@ class ScriptScene:
 
 
 async def perform(actions: Actions, scene: ScriptScene) -> None:
-    """Line after line."""
+    """Run line after line."""
     for line, act in actions:
         await scene.peer.moving()
         try:

@@ -36,7 +36,7 @@ from dragoman.testing.script.verbs import number, prepare, words
 from dragoman.wire.envelope import Json, JsonObject
 
 VERB_MODULES = (ask_verbs, fault_verbs, answer_verbs, client_verbs, disk_verbs, update_verbs)
-"""Importing them filled the table of verbs."""
+"""Modules whose import fills the table of verbs."""
 
 SHORT = {
     "initialize": "initialize",
@@ -61,7 +61,7 @@ CAN: dict[str, JsonObject] = {
 
 @dataclass(frozen=True)
 class ScriptSettings:
-    """How the agent introduces itself."""
+    """The agent's answer to `initialize`."""
 
     name: str = "script"
     version: str = "0.0.0"
@@ -71,13 +71,13 @@ class ScriptSettings:
 
 @dataclass(frozen=True)
 class ScriptRule:
-    """What is done when something arrives."""
+    """The actions for a message."""
 
     method: str
     pattern: Json
-    """Of the text of a prompt, or of the params; None fits everything."""
+    """A pattern for the text of a prompt, or for the params; None fits everything."""
     times: int | None
-    """How often it may be used; None for ever."""
+    """How often the rule may be used; None means without a limit."""
     actions: Actions
     line: int
 
@@ -89,7 +89,7 @@ class ScriptRule:
 
 
 class ScriptRules:
-    """The rules of a script in one conversation, where each is used up at its own pace."""
+    """The rules of a script in one conversation; each conversation counts its uses separately."""
 
     def __init__(self, rules: Sequence[ScriptRule]) -> None:
         self._rules = rules
@@ -97,11 +97,13 @@ class ScriptRules:
         self._methods = frozenset(rule.method for rule in rules)
 
     def know(self, method: str) -> bool:
-        """Whether there is any rule for this, used up or not."""
+        """Whether there is a rule for this message, even if it is used up."""
         return method in self._methods
 
     def pick(self, method: str, params: object, names: Names) -> ScriptRule | None:
-        """The first rule that fits and is not used up; it counts as used, and what it bound is in `names`."""
+        """Return the first rule that fits and is not used up. It counts as used, and its bound values are in
+        `names`.
+        """
         for rule in self._rules:
             used = self._used.get(rule.line, 0)
             candidate_names = dict(names)
@@ -114,7 +116,7 @@ class ScriptRules:
 
 @dataclass(frozen=True)
 class Script:
-    """Made by `Script.parse` or `Script.load`; what it holds is checked.
+    """A checked script, made by `Script.parse` or `Script.load`.
 
         script = Script.parse("on prompt\\n  say hello")
 
@@ -125,21 +127,21 @@ class Script:
     settings: ScriptSettings
     rules: tuple[ScriptRule, ...]
     story: Actions
-    """What is done by itself: of a client everything, of an agent what it does at its start."""
+    """The actions without a trigger: of a client everything, of an agent those at its start."""
 
     @classmethod
     def parse(cls, text: str) -> Script:
-        """The script that a text is."""
+        """Parse a text."""
         return cls.of(parse(text))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Script:
-        """The script in a file."""
+        """Read a file."""
         return cls.parse(Path(path).read_text(encoding="utf-8"))
 
     @classmethod
     def of(cls, statements: tuple[Statement, ...]) -> Script:
-        """The script that statements are; what makes no sense together raises `ScriptError`."""
+        """Create a script from statements; raises `ScriptError` for contradictions."""
         settings, story = ScriptSettings(), list[tuple[int, Json]]()
         rules: list[ScriptRule] = []
         for statement in statements:
@@ -159,12 +161,12 @@ class Script:
 
     @property
     def text(self) -> str:
-        """The script as it would be written; comments are lost."""
+        """Return the script as text, without comments."""
         return render(self.statements)
 
 
 def prompt_text(params: object) -> str:
-    """The words of a prompt, however odd the prompt is."""
+    """Return the text of a prompt of any shape."""
     blocks = params.get("prompt") if isinstance(params, dict) else None
     texts = [block.get("text") for block in blocks or () if isinstance(block, dict)]
     return "".join(text for text in texts if isinstance(text, str))

@@ -30,7 +30,7 @@ _decoder = json.JSONDecoder()
 
 
 class ScriptError(LocalMistake):
-    """A script that cannot be read, or asks for something that makes no sense.
+    """A script that can't be read, or contradicts itself.
 
         try:
             Script.parse("on prompt\\n  sing")
@@ -48,18 +48,18 @@ class ScriptError(LocalMistake):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One line, and what is indented below it."""
+    """One line, and the indented lines below it."""
 
     verb: str
     words: tuple[Json, ...] = ()
-    """Strings, and whatever JSON can say."""
+    """Strings, and any JSON value."""
     options: Mapping[str, Json] = field(default_factory=dict)
     body: tuple[Statement, ...] = ()
     line: int = 0
 
 
 def parse(text: str) -> tuple[Statement, ...]:
-    """The statements of a script; raises `ScriptError`. All of it may be indented, as in a test it is."""
+    """Parse the statements of a script; raises `ScriptError`. All lines may be indented, as in a test."""
     # Not `splitlines`: U+2028 and its kind may stand in quotes.
     numbered_lines = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
     lines = deque(_split(number, line) for number, line in numbered_lines if _says_something(line))
@@ -70,7 +70,7 @@ def parse(text: str) -> tuple[Statement, ...]:
 
 
 def render(statements: Iterable[Statement], *, depth: int = 0) -> str:
-    """The same statements as text."""
+    """Return the same statements as text."""
     return "".join(_render(statement, depth) for statement in statements)
 
 

@@ -8,7 +8,7 @@ from dragoman.testing.script.verbs import no_body, number, prepare, read_or_defe
 from dragoman.wire.envelope import JsonObject
 
 LARGEST = 16 * 1024 * 1024
-"""Characters of one chunk of a flood; more is a question of frames, not of floods."""
+"""The most characters of one chunk of a flood; larger chunks test frames, not floods."""
 
 STATUSES = ("pending", "in_progress", "completed", "failed")
 
@@ -25,7 +25,7 @@ def _chunks(statement: Statement, kind: str) -> Action:
 
 @verb("say")
 def say(statement: Statement) -> Action:
-    """Each word is a chunk of the answer."""
+    """Send each word as a chunk of the answer."""
     return _chunks(statement, "agent_message_chunk")
 
 
@@ -36,13 +36,13 @@ def think(statement: Statement) -> Action:
 
 @verb("user")
 def user(statement: Statement) -> Action:
-    """What the user said once, for replaying a session."""
+    """Send a user's earlier message, for replaying a session."""
     return _chunks(statement, "user_message_chunk")
 
 
 @verb("plan")
 def plan(statement: Statement) -> Action:
-    """Words are entries that are pending; a body says the status of each."""
+    """Send a plan. Words are pending entries; a body gives each entry's status."""
     entries = [("pending", text) for text in words(statement, most=None)]
     for entry in statement.body:
         if entry.verb not in STATUSES[:3]:
@@ -60,7 +60,7 @@ def plan(statement: Statement) -> Action:
 
 @verb("update")
 def update(statement: Statement) -> Action:
-    """Any update, as it is."""
+    """Send any update unchanged."""
     no_body(statement)
     (template,) = words(statement, least=1, most=1)
 
@@ -72,7 +72,7 @@ def update(statement: Statement) -> Action:
 
 @verb("tool")
 def tool(statement: Statement) -> Action:
-    """Announce a tool call. Below it, `status` lines report on it; without any it is completed at once."""
+    """Announce a tool call. `status` lines below report on it; without them it is completed at once."""
     title, *_ = words(statement, least=1, most=1, options=("id", "kind", "status"))
     body = prepare(statement.body)
     settings = {"kind": "other", "status": "pending", **statement.options}
@@ -91,7 +91,7 @@ def tool(statement: Statement) -> Action:
 
 @verb("status")
 def status(statement: Statement) -> Action:
-    """How the tool call above goes on; further words are its content."""
+    """Report the status of the tool call above; further words are its content."""
     new, *content = texts(statement, least=1, most=None)
     if new not in STATUSES:
         raise ScriptError(statement.line, f"a status is {', '.join(STATUSES)}, not {new!r}")
@@ -106,7 +106,7 @@ def status(statement: Statement) -> Action:
 
 @verb("notify")
 def notify(statement: Statement) -> Action:
-    """Any notification: its method and its params."""
+    """Send any notification: its method and its params."""
     no_body(statement)
     method, *params = words(statement, least=1, most=2)
 
@@ -119,7 +119,7 @@ def notify(statement: Statement) -> Action:
 
 @verb("flood")
 def flood(statement: Statement) -> Action:
-    """That many chunks, each that many characters long and beginning with its number."""
+    """Send this many chunks with this many characters; each begins with its number."""
     count, *size = [read_or_defer(statement, word, number) for word in texts(statement, least=1, most=2)]
 
     async def act(scene: ScriptScene) -> None:

@@ -1,4 +1,4 @@
-"""The table of verbs, and the parser that makes an action of a script's line.
+"""The table of verbs, and the parser that turns a script's line into an action.
 
 A verb is a function that takes a statement, reads its words and returns the action. It is called when the
 script is read, not when it is played: a script with a mistake in its last line fails before its first.
@@ -22,7 +22,7 @@ VERBS: dict[str, Verb] = {}
 
 
 def verb(name: str) -> Callable[[Verb], Verb]:
-    """Enter a function into the table."""
+    """Add a function to the table."""
 
     def enter(function: Verb) -> Verb:
         VERBS[name] = function
@@ -32,7 +32,7 @@ def verb(name: str) -> Callable[[Verb], Verb]:
 
 
 def prepare(body: Iterable[Statement]) -> Actions:
-    """The actions of a block."""
+    """Return the actions of a block."""
     return [(statement.line, _make_action(statement)) for statement in body]
 
 
@@ -50,7 +50,7 @@ def _make_action(statement: Statement) -> Action:
 def words(
     statement: Statement, *, least: int = 0, most: int | None = 0, options: Iterable[str] = ()
 ) -> list[Json]:
-    """The words, if their number is right and no option is unknown. A verb that takes a body reads it
+    """Return the words if their number is right and every option is known. A verb with a body reads it
     itself.
     """
     count = len(statement.words)
@@ -72,7 +72,7 @@ def no_body(statement: Statement) -> None:
 def texts(
     statement: Statement, *, least: int = 0, most: int | None = 0, options: Iterable[str] = ()
 ) -> list[str]:
-    """The same for a verb whose words are all text, and that has no body."""
+    """Return the words of a verb that accepts only text and no body."""
     no_body(statement)
     values = words(statement, least=least, most=most, options=options)
     for word in values:
@@ -101,7 +101,7 @@ def seconds(statement: Statement, word: Json) -> float:
 def read_or_defer(
     statement: Statement, word: object, read: Callable[[Statement, Json], T]
 ) -> Callable[[ScriptScene], T]:
-    """Read a number now, or, if the word is a name, when its line is played."""
+    """Read a number now; if the word is a name, read it when its line is played."""
     if isinstance(word, str) and word.startswith("$"):
         return lambda scene: read(statement, scene.fill(word))
     value = read(statement, word)
@@ -109,7 +109,7 @@ def read_or_defer(
 
 
 def plain(word: object) -> Json:
-    """A word where any JSON is meant: `null`, `true`, `false` and numbers are not text there."""
+    """Convert a word where any JSON is allowed: `null`, `true`, `false` and numbers are not text there."""
     if isinstance(word, str):
         try:
             value = json.loads(word)
@@ -120,7 +120,7 @@ def plain(word: object) -> Json:
 
 
 def branches(statement: Statement, names: Iterable[str]) -> dict[str, Actions]:
-    """A body that holds one block for each outcome; the lines themselves take no words."""
+    """Return a body with one block for each outcome; the lines themselves have no words."""
     outcomes = list(names)
     actions: dict[str, Actions] = {}
     for branch in statement.body:

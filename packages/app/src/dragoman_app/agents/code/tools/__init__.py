@@ -1,4 +1,4 @@
-"""The tools of the coder. It names them when it is introduced, and gives them to its model."""
+"""The tools of the coder, for its introduction and for its model."""
 
 from typing import Any
 

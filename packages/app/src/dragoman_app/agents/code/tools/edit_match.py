@@ -1,4 +1,5 @@
-"""Finds the place of an edit in a text: exactly if possible, else by ever looser rules, never by luck.
+"""Finds the place of an edit in a text: exactly if possible, otherwise by looser and looser rules, but never
+by chance.
 
 Models copy with small mistakes: other indentation, lost spaces at line ends, a word changed. Each rule must
 fit exactly one place, or the edit is refused with the reason. Pure: text in, text out.
@@ -13,30 +14,30 @@ from typing import NamedTuple
 from dragoman_app.agents.code.permission import ToolProblem
 
 ALIKE = 0.9
-"""How alike a place must be, at least, to be taken for the one that is meant."""
+"""The least similarity of a place that counts as the intended one."""
 
 AHEAD = 0.05
-"""By how much it must be more alike than any other place."""
+"""The least lead in similarity over any other place."""
 
 MOST_LINES = 20_000
 LONGEST = 4_000
-"""Lines of a text, and characters of an edit, that are searched for something alike: the time grows with the
-first, and with the square of the second.
+"""The most lines of a text, and characters of an edit, for a search by similarity: the time grows with the
+lines, and with the square of the characters.
 """
 
 
 class EditedText(NamedTuple):
-    """A text with an edit in it."""
+    """A text after an edit."""
 
     text: str
     line: int
-    """Where the edit begins, counted from 1."""
+    """The line where the edit begins, counted from 1."""
     note: str = ""
-    """What was not exact."""
+    """A note about an inexact match."""
 
 
 def replace(text: str, old: str, new: str, *, everywhere: bool = False) -> EditedText:
-    """Replace `old` by `new`; raises a `ToolProblem` that says why it cannot be done."""
+    """Replace `old` by `new`; raises a `ToolProblem` with the reason if that is impossible."""
     if not old:
         raise ToolProblem("`old` is empty. To write a new file, or all of one, use write.")
     if old == new:
@@ -80,7 +81,7 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines with their ends. A line ends at `\\n` and nowhere else: a form feed is not a line end."""
+    """Return the lines with their ends. Only `\\n` ends a line: a form feed does not."""
     *whole, last = text.split("\n")
     lines = [f"{line}\n" for line in whole]
     return [*lines, last] if last else lines

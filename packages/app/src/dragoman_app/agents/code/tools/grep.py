@@ -1,4 +1,4 @@
-"""Searches files for a regular expression, for machines without ripgrep: a small program of its own.
+"""Searches files for a regular expression, for machines without ripgrep; runs as its own program.
 
 It speaks a little of ripgrep's language: the same lines, and the exit status 0 for found, 1 for nothing
 found, 2 for a bad pattern. Hidden names, version control and usual heaps of generated files are left out,
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 HEAPS = frozenset({"node_modules", "__pycache__", "target", "dist", "build", "venv"})
 LARGEST = 4 * 1024 * 1024
 PER_FILE = 50
-"""Matches of one file: what matches more often was not meant."""
+"""The most matches in one file."""
 
 
 def main() -> int:

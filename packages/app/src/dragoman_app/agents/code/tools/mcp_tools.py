@@ -23,14 +23,14 @@ CHARACTERS = 60_000
 
 
 class RawArguments(Struct):
-    """Arguments as they came: the server checks them."""
+    """Arguments as received: the MCP server checks them."""
 
     arguments: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerTool(CoderTool[RawArguments]):
-    """A tool of a server."""
+    """A tool of an MCP server."""
 
     input_schema: dict[str, Any]
 
@@ -43,7 +43,7 @@ class ServerTool(CoderTool[RawArguments]):
 
 
 async def mounted_tools(session: KitSession[Any]) -> list[ServerTool]:
-    """All of them, once the servers have started."""
+    """Return all tools, after the servers have started."""
     return [] if session.mcp is None else [_tool(tool) for tool in await session.mcp.tools()]
 
 

@@ -1,4 +1,4 @@
-"""Reads and writes files through the client if it offers them (with unsaved text), else on this machine.
+"""Reads and writes files through the client if it offers them (with unsaved text), otherwise on this machine.
 
 On this machine everything is confined to the session's folders. What a client lends is the client's to
 confine; we still tell whether a path is within the folders, because what lies outside is asked about. An
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dragoman import KitTurn
 
 LocalFiles: TypeAlias = Any
-"""What a session lends by itself; its type is none of the public face's."""
+"""The session's own files; its type is not part of the public API."""
 
 READ, WRITE, TERMINAL = "fs.readTextFile", "fs.writeTextFile", "terminal"
 
@@ -41,7 +41,7 @@ class TurnPlaces:
         return self._session.cwd
 
     def resolve(self, path: str) -> str:
-        """The absolute path that a model means."""
+        """Return the absolute path for a model's path."""
         if path.startswith("file://"):
             path = unquote(urlsplit(path).path)
         if not path or "\0" in path:
@@ -49,12 +49,12 @@ class TurnPlaces:
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
 
     def display(self, path: str) -> str:
-        """A path as people read it: relative where it lies in the working folder."""
+        """Return a path for people: relative if it is in the working folder."""
         path = self.resolve(path)
         return os.path.relpath(path, self.cwd) if _is_below(path, self.cwd) else path
 
     def is_outside(self, path: str) -> bool:
-        """Whether it lies outside the folders of the session, links resolved."""
+        """Whether the path is outside the session's folders, with links resolved."""
         real = os.path.realpath(path)
         return not any(_is_below(real, os.path.realpath(root)) for root in self._session.roots)
 
@@ -70,7 +70,7 @@ class TurnPlaces:
         return files
 
     def check_here(self) -> None:
-        """Raises a `ToolProblem` if the session's folders are not on this machine."""
+        """Raise a `ToolProblem` if the session's folders are not on this machine."""
         try:
             _ = self._session.local
         except LocalMistake:
@@ -81,13 +81,13 @@ class TurnPlaces:
     # Reading.
 
     async def read(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
-        """Some lines of a file, as the user sees it."""
+        """Return some lines of a file, as the user sees it."""
         if self.reads_there:
             return await self._read_there(path, line=line, limit=limit)
         return await self._read_here(path, line=line, limit=limit)
 
     async def read_before_write(self, path: str) -> str | None:
-        """The whole text that a write would replace; None if there is no such file."""
+        """Return the whole text that a write would replace; None if the file does not exist."""
         if self._writes_there and self.reads_there:
             try:
                 return await self._read_there(path)
@@ -98,7 +98,9 @@ class TurnPlaces:
         return await self._read_here(path) if await self._is_here(path) else None
 
     async def bytes_of(self, path: str, *, most: int = LARGEST_PICTURE) -> bytes:
-        """What is in a file that is not text; from this machine, because clients lend texts only."""
+        """Return the bytes of a file that is not text; from this machine, because clients
+        provide only texts.
+        """
         try:
             read = await self._files.read_range(path, limit=most + 1)
         except ErrorAnswer as error:
@@ -108,14 +110,14 @@ class TurnPlaces:
         return bytes(read.data)
 
     async def is_folder(self, path: str) -> bool:
-        """Within the session's folders; raises a `ToolProblem` for what lies outside."""
+        """Whether a path in the session's folders is a folder; raises a `ToolProblem` for a path outside."""
         try:
             return bool((await self._files.stat(path)).is_folder)
         except ErrorAnswer as error:
             raise ToolProblem(error.message) from None
 
     async def glob(self, pattern: str, *, limit: int) -> tuple[list[str], bool]:
-        """The files that match, and whether there may be more."""
+        """Return the matching files, and whether there may be more."""
         try:
             result = await self._files.search(pattern, limit=limit)
         except ErrorAnswer as error:

@@ -1,4 +1,4 @@
-"""The tool that keeps the plan: what the user sees as the list of steps."""
+"""The tool for the plan, which the user sees as a list of steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that look: read a file, list a folder, find files by name, fetch an attachment."""
+"""Tools that only read: read a file, list a folder, find files by name, fetch an attachment."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dragoman_app.agents.code.permission import PermissionWish, ToolProblem
 from dragoman_app.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome, ToolPicture
 
 LINES = 2000
-"""Lines of a file that are read when nobody says how many."""
+"""The lines of a file to read by default."""
 
 CHARACTERS = 60_000
-"""Characters of one result. A model can ask for more; it cannot forget what it was told."""
+"""The most characters of one result. A model can request more, but can't forget earlier results."""
 
 ENTRIES = 500
 MATCHES = 200
@@ -44,7 +44,9 @@ async def read(work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
 
 
 async def admit_path(work: ToolContext, path: str) -> str:
-    """The absolute path. A client may lend more than the session's folders; that much is asked about."""
+    """Return the absolute path. Files outside the session's folders, which a client may provide, need
+    permission.
+    """
     full_path = work.places.resolve(path)
     if work.places.reads_there and await asyncio.to_thread(work.places.is_outside, full_path):
         always = "Allow reading this file in this session"
@@ -55,7 +57,7 @@ async def admit_path(work: ToolContext, path: str) -> str:
 
 
 def number_lines(text: str, *, first: int, limit: int) -> str:
-    """Lines with their numbers, as many as there is room for; says what is left out."""
+    """Return numbered lines as far as there is room, and say how many are left out."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -18,11 +18,11 @@ from dragoman_review.finding import Finding, Severity, by_severity
 from dragoman_review.source import ReviewNote, ReviewSource
 
 FILES = 20
-"""Files of one call: a model that asks for more means a folder, and reads none of the answer."""
+"""The most files of one call: for a whole folder, the model could not read the answer."""
 
 FINDINGS = 60
 LONGEST = 2_000_000
-"""Lines that are read of one file: all of them."""
+"""The most lines to read of one file: all of them."""
 
 
 class ReviewArguments(Struct, forbid_unknown_fields=True):
@@ -45,7 +45,7 @@ async def review_files(work: ToolContext, arguments: ReviewArguments) -> ToolOut
 
 
 async def judge_sources(sources: list[ReviewSource]) -> str:
-    """What our rules find, in words for a model. Raises a `ToolProblem` if a tool failed."""
+    """Return the findings of our rules as text for a model. Raises a `ToolProblem` if a tool failed."""
     # Not at the top: tools are named before the coder is initialized, and the engine takes a while to load.
     from dragoman_review import ReviewSettings, review
 
@@ -59,7 +59,7 @@ async def judge_sources(sources: list[ReviewSource]) -> str:
 
 
 def format_findings(findings: list[Finding], notes: list[ReviewNote]) -> str:
-    """A line for each finding, the worst first, as compilers write them."""
+    """Return one line for each finding, the worst first, in the format of compilers."""
     lines = [
         f"{finding.path}:{finding.line}: {finding.severity.value}: {finding.title} ({finding.rule}). "
         f"{finding.why}"

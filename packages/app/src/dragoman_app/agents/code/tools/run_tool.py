@@ -1,5 +1,5 @@
-"""The tool that runs commands: in a terminal of the client if it lends one, so that the user sees it live,
-and else here, as a process tree that ends with the turn.
+"""The tool that runs commands: in a terminal of the client if there is one, so that the user sees the output
+live; otherwise here, as a process tree that ends with the turn.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dragoman_app.agents.code.tools.tool import CoderTool, ToolContext, ToolOutc
 SECONDS = 120
 MOST_SECONDS = 3600
 OUTPUT = 256 * 1024
-"""Bytes of output that are kept; the end matters more than the beginning."""
+"""The most bytes of output to keep; the end matters more than the beginning."""
 
 CHARACTERS = 30_000
-"""Characters of output that the model is told."""
+"""The most characters of output for the model."""
 
 SHELL = ("cmd.exe", "/c") if os.name == "nt" else ("/bin/sh", "-c")
 

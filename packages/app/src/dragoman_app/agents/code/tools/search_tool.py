@@ -1,4 +1,4 @@
-"""The tool that searches in files: with ripgrep where it is installed, else with `grep.py` beside it.
+"""The tool that searches in files: with ripgrep if it is installed, otherwise with `grep.py`.
 
 Either is a program of its own, because a pattern can take for ever: it ends after a while, and with the turn.
 It sees what is on disk, not what is unsaved in an editor.
@@ -24,7 +24,7 @@ SECONDS = 20.0
 MATCHES = 200
 OUTPUT = 512 * 1024
 WIDTH = 300
-"""Characters of a line that are shown: minified files have one line."""
+"""The most characters of a line to show: minified files have one line."""
 
 OWN = str(Path(__file__).with_name("grep.py"))
 

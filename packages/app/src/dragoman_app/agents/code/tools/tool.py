@@ -29,7 +29,7 @@ P = TypeVar("P", bound=Struct)
 
 @dataclass(frozen=True, kw_only=True)
 class ToolPicture:
-    """A picture that a tool found."""
+    """A picture in the result of a tool."""
 
     data: bytes
     media_type: str
@@ -37,12 +37,12 @@ class ToolPicture:
 
 @dataclass(frozen=True)
 class ToolOutcome:
-    """What came of a call."""
+    """The result of a call."""
 
     text: str
-    """What the model is told."""
+    """The text for the model."""
     content: Sequence[v1.ToolCallContent | str] = ()
-    """What the user is shown; the text if there is nothing else."""
+    """The content for the user; the text if there is no other."""
     pictures: Sequence[ToolPicture] = field(default_factory=tuple)
 
 
@@ -57,16 +57,18 @@ class CoderTool(Generic[P]):
     title: Callable[[P], str]
     run: Callable[[ToolContext, P], Awaitable[ToolOutcome]]
     path: Callable[[P], str | None] = lambda _: None
-    """The file that a call is about, for editors that follow along."""
+    """Returns the file of a call, for editors that follow along."""
     changes: bool = False
-    """Whether it changes something. Such calls run one after another, and not at all while only planning."""
+    """Whether the tool changes files or runs commands. Such calls run one after another, and never in plan
+    mode.
+    """
     may_ask: bool = False
-    """Whether a call may need somebody's leave though it changes nothing; it says itself when it begins."""
+    """Whether a call that changes nothing may need permission; the call itself reports its start then."""
     is_shown: bool = True
-    """Whether a call is reported to the client as one."""
+    """Whether a call is reported to the client as a tool call."""
 
     def read(self, arguments: dict[str, Any]) -> P:
-        """The arguments, checked. Lenient: a model's `"3"` is a 3."""
+        """Return the checked arguments. Lenient: a model's `"3"` counts as 3."""
         try:
             return convert(arguments, self.arguments, strict=False)
         except msgspec.ValidationError as error:
@@ -79,8 +81,8 @@ class CoderTool(Generic[P]):
 
 @cache
 def schema_of(arguments: type[Struct]) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments, in one piece: not every model follows references. It is made
-    once and offered with every request; whoever wants it otherwise copies it.
+    """Return the JSON schema of a tool's arguments without references, because not every model follows them.
+    It is built once and shared: copy it before a change.
     """
     (root,), parts = msgspec.json.schema_components([arguments])
     schema: dict[str, Any] = _inline_references(root, parts)
@@ -99,10 +101,10 @@ def _inline_references(schema: Any, parts: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolContext:
-    """Made anew for each call."""
+    """The context of one call."""
 
     turn: KitTurn[Any]
-    """The coder's, or another agent's whose tools need no permission."""
+    """The coder's turn, or the turn of another agent whose tools need no permission."""
     report: ToolReport
     places: TurnPlaces
 
@@ -112,9 +114,9 @@ class ToolContext:
         return conversation
 
     async def begin(self) -> None:
-        """Tell the client that it runs. After `permit` that has been told."""
+        """Report to the client that the call runs. `permit` has reported that already."""
         await self.report.progress(status="in_progress")
 
     async def permit(self, wish: PermissionWish) -> None:
-        """Returns if it may be done; raises `ToolDenied` if not."""
+        """Return if the action is allowed; otherwise raise `ToolDenied`."""
         await permit(self.turn, self.report, self.conversation.grants, wish)

@@ -24,8 +24,8 @@ _TRUE_FALSE = [{"value": "true", "name": "On"}, {"value": "false", "name": "Off"
 
 
 def options(value: Json, *, booleans: bool, report: LossReporter) -> list[Object]:
-    """The options that v1 can hold. `booleans`: whether the client supports switches; otherwise a switch
-    is a choice between two values.
+    """Return the options that v1 supports. `booleans`: whether the client supports switches; otherwise a
+    switch becomes a choice between two values.
     """
     entries = [_option(as_object(item), booleans=booleans, report=report) for item in as_list(value)]
     return [item for item in entries if item is not None]
@@ -53,7 +53,7 @@ def modes(options: list[Object]) -> Object | None:
 
 
 def mode_option(options: list[Object]) -> Object | None:
-    """The v1 option whose values are the modes."""
+    """Return the v1 option whose values are the modes."""
     for option in options:
         if option.get("category") == "mode" and option.get("type") == "select":
             return option
@@ -61,7 +61,7 @@ def mode_option(options: list[Object]) -> Object | None:
 
 
 def choice(params: Object, switches: set[str]) -> Object:
-    """A v1 `session/set_config_option` in v2, where the value has a type."""
+    """Translate a v1 `session/set_config_option` into v2, where the value has a type."""
     value = params.get("value")
     if as_text(params.get("configId")) in switches and value in ("true", "false"):
         return {**params, "type": "boolean", "value": value == "true"}
@@ -160,8 +160,8 @@ class UnknownTransport(ValueError):
 
 
 def servers(value: Json) -> list[Object]:
-    """Translate MCP servers. Raises `UnknownTransport` at the first that v1 can't hold: a session without
-    it would be another.
+    """Translate MCP servers. Raises `UnknownTransport` at the first server that v1 does not support: without
+    it the session would be a different one.
     """
     if value is not None and type(value) is not list:
         raise UnknownTransport(None)

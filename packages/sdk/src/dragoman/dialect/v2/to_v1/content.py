@@ -1,4 +1,4 @@
-"""Content blocks of v2 in v1: the same five types, but v2 has icons and leaves its lists of types open."""
+"""Content blocks of v2 in v1: both have the same five types, but v2 has icons and allows more types."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def block(value: Json, report: LossReporter) -> Object | None:
 
 
 def blocks(value: Json, report: LossReporter) -> list[Object]:
-    """A list of blocks, without those that are none."""
+    """Translate a list of blocks, without values that are not blocks."""
     entries = [block(entry, report) for entry in as_list(value)]
     return [entry for entry in entries if entry is not None]
 

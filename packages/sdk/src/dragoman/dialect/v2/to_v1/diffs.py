@@ -19,7 +19,7 @@ _NO_NEWLINE = "\\ No newline at end of file"
 
 
 def diff(fields: Object, report: LossReporter) -> list[Object]:
-    """The tool call content in v1 that shows the same changes."""
+    """Return the v1 tool call content with the same changes."""
     changes = [change for change in as_list(fields.get("changes")) if as_object(change)]
     patch = as_object(fields.get("patch"))
     parts = _parts(as_text(patch.get("text"))) if patch.get("format") == "git_patch" else []
@@ -35,7 +35,7 @@ def diff(fields: Object, report: LossReporter) -> list[Object]:
 
 
 def paths(fields: Object) -> list[str]:
-    """The files that a diff is about."""
+    """Return the files in a diff."""
     names = [as_text(as_object(change).get("path")) for change in as_list(fields.get("changes"))]
     return [path for path in dict.fromkeys(names) if path]
 

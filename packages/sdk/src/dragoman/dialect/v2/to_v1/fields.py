@@ -18,20 +18,20 @@ Kinds = dict[str, type | tuple[type, ...]]
 
 
 class LossReporter(Protocol):
-    """The interface that is notified of losses and repairs; an edge implements it."""
+    """Receives notes about losses and repairs; an edge implements it."""
 
     def note_loss(self, what: str, action: str) -> None: ...
     def note_repair(self, what: str, action: str) -> None: ...
 
 
 def with_originals(fields: Object, original: Object) -> Object:
-    """`fields`, with the originals of converted fields in `_meta`."""
+    """Return `fields`, with the originals of converted fields in `_meta`."""
     return keep(fields, NAME, original)
 
 
 def fitting(fields: Object, kinds: Kinds, report: LossReporter) -> Object:
-    """`fields` without those whose type is wrong for v1. Fields that v1 does not know are kept: a reader
-    may understand them.
+    """Return `fields` without those of the wrong type for v1. Unknown fields are kept: a reader may
+    understand them.
     """
     wrong = [name for name, kind in kinds.items() if name in fields and not fits(fields[name], kind)]
     if not wrong:
@@ -42,7 +42,7 @@ def fitting(fields: Object, kinds: Kinds, report: LossReporter) -> Object:
 
 
 def fits(value: Json, kind: type | tuple[type, ...]) -> bool:
-    """Like `isinstance`, but true is not a number, and an integer is a valid float."""
+    """Like `isinstance`, but true is not a number, and an integer is also a float."""
     value_type = type(value)
     types = kind if type(kind) is tuple else (kind,)
     return value_type in types or (value_type is int and float in types)

@@ -16,8 +16,8 @@ from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 
 
 def options(params: Object, report: LossReporter) -> list[Object] | None:
-    """The options; None if v1 can't offer them. Clients approve by v1's kinds automatically, so no kind is
-    ever replaced by another.
+    """Translate the options; None if v1 can't offer them. Clients approve automatically by v1's kinds, so no
+    kind is ever replaced by another.
     """
     entries = [as_object(item) for item in as_list(params.get("options"))]
     if not entries or not all(
@@ -32,8 +32,8 @@ def options(params: Object, report: LossReporter) -> list[Object] | None:
 
 
 def subject(params: Object, fresh_id: str) -> Object:
-    """The v2 tool call that a question is about; made up under `fresh_id` if it names none. Its input
-    holds the whole subject, of any type, so that all of it is judged and shown.
+    """Return the v2 tool call of a question; make one up under `fresh_id` if there is none. Its input holds
+    the whole subject, so that all of it is judged and shown.
     """
     about = as_object(params.get("subject"))
     title, description = as_text(params.get("title")), as_text(params.get("description"))
@@ -58,7 +58,9 @@ def subject(params: Object, fresh_id: str) -> Object:
 
 
 def question(params: Object, call: Object, options: list[Object]) -> Object:
-    """The v1 params. Title and description of the question stay beside it where the call has its own."""
+    """Return the v1 params. If the call has its own title and description, those of the question are stored
+    beside it.
+    """
     texts = {name: params[name] for name in ("title", "description") if as_text(params.get(name))}
     if not as_text(call.get("title")):
         call = {**call, "title": as_text(params.get("title")) or "Permission required"}
@@ -69,7 +71,7 @@ def question(params: Object, call: Object, options: list[Object]) -> Object:
 
 
 def outcome(result: Json, option_ids: set[str], report: LossReporter) -> Object:
-    """The outcome of this question, if the answer is valid; cancelled if not."""
+    """Return the outcome of this question if the answer is valid; otherwise cancelled."""
     fields = as_object(result)
     if is_choice(fields, option_ids):
         return fields
@@ -78,7 +80,7 @@ def outcome(result: Json, option_ids: set[str], report: LossReporter) -> Object:
 
 
 def form(params: Object, report: LossReporter) -> Object:
-    """A v2 `elicitation/create` in v1; the same object if nothing has to change."""
+    """Translate a v2 `elicitation/create` into v1; the same object if nothing changes."""
     schema = as_object(params.get("requestedSchema"))
     properties = as_object(schema.get("properties"))
     v1_properties = {name: _property(as_object(value), value, report) for name, value in properties.items()}

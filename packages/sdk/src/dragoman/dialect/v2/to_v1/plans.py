@@ -1,5 +1,5 @@
-"""Translates v2 plans into v1, which has one plan without a name. Clients that announce it get v2's kinds
-of plans as they are.
+"""Translates v2 plans into v1, which has one plan without a name. Clients that announce v2's kinds of plans
+get them unchanged.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dragoman.schema.v1.plan import PLAN_ENTRY_PRIORITIES, PLAN_ENTRY_STATUSES
 
 
 def entries(value: Json, report: LossReporter) -> list[Object]:
-    """The steps of a plan."""
+    """Translate the steps of a plan."""
     steps = [_entry(as_object(item), report) for item in as_list(value)]
     return [item for item in steps if item is not None]
 
 
 def named_plan(plan: Object, report: LossReporter) -> Object | None:
-    """A plan for a client that supports named plans; None if it is not a plan."""
+    """Translate a plan for a client that supports named plans; None if the value is not a plan."""
     members = {"items": ("entries", list), "file": ("uri", str), "markdown": ("content", str)}
     kind = as_text(plan.get("type"))
     if (
@@ -29,7 +29,7 @@ def named_plan(plan: Object, report: LossReporter) -> Object | None:
 
 
 def plan_text(plan: Object) -> str:
-    """A plan that is not a list of steps, for a client that supports only such lists."""
+    """Return the text of a plan without steps, for a client that supports only steps."""
     if plan.get("type") == "markdown":
         return as_text(plan.get("content"))
     return f"Plan: {as_text(plan.get('uri'))}" if plan.get("type") == "file" else ""

@@ -11,14 +11,14 @@ from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, with_o
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 
 TerminalTextOf = Callable[[str], str]
-"""The text of a terminal by its id."""
+"""Returns the text of a terminal by its id."""
 
 _STATUS = {"paused": "in_progress", "cancelled": "failed"}
 _MEMBERS = ("title", "name", "rawInput", "rawOutput")
 
 
 def changes(fields: Object, terminal_text: TerminalTextOf, report: LossReporter) -> Object:
-    """The members of a v2 upsert as a v1 update; `toolCallId` and `_meta` are left to the caller."""
+    """Translate the fields of a v2 upsert into a v1 update; the caller sets `toolCallId` and `_meta`."""
     if as_object(fields.get("capabilities")):
         report.note_loss("that a tool call can be cancelled alone", "left out: v1 has no word for it")
     fields = without(fields, "sessionUpdate", "toolCallId", "_meta", "capabilities")
@@ -40,7 +40,7 @@ def changes(fields: Object, terminal_text: TerminalTextOf, report: LossReporter)
 
 
 def contents(value: Json, terminal_text: TerminalTextOf, report: LossReporter) -> list[Object]:
-    """The content of a call, whole."""
+    """Translate the whole content of a call."""
     items: list[Object] = []
     for item in as_list(value):
         items += _content(as_object(item), terminal_text, report)
@@ -56,7 +56,7 @@ def locations(value: Json, report: LossReporter) -> list[Object]:
 
 
 def fallback_title(fields: Object) -> str:
-    """v1 wants a title of each call."""
+    """Return a title for a call without one, because v1 requires a title."""
     for name in ("title", "name", "kind"):
         if as_text(fields.get(name)):
             return as_text(fields[name])
@@ -64,7 +64,7 @@ def fallback_title(fields: Object) -> str:
 
 
 def terminals(value: Json) -> list[str]:
-    """The terminals that a call's content shows."""
+    """Return the terminals in a call's content."""
     items = [as_object(item) for item in as_list(value)]
     return [as_text(item.get("terminalId")) for item in items if item.get("type") == "terminal"]
 

@@ -17,7 +17,7 @@ _GROUP = {**dict.fromkeys(("groupId", "name"), is_text), "options": anything, "_
 
 
 def options(value: Json, writer: V2Writer) -> list[Object]:
-    """Those of a list that can be offered, each id once."""
+    """Return the options of a list that can be offered, each id once."""
     by_id: dict[str, Object] = {}
     for item in as_list(value):
         v2_option = option(item, writer)
@@ -44,7 +44,7 @@ def option(value: Json, writer: V2Writer) -> Object | None:
 
 
 def mode_option(modes: Object, used_ids: set[str], writer: V2Writer) -> Object | None:
-    """v1's modes as a config option."""
+    """Return v1's modes as a config option."""
     choices = [
         rename_members(as_object(mode), {"id": "value"}) for mode in as_list(modes.get("availableModes"))
     ]
@@ -68,7 +68,7 @@ def mode_option(modes: Object, used_ids: set[str], writer: V2Writer) -> Object |
 
 
 def values(choice: Object) -> list[str]:
-    """All values of a select, those in groups too."""
+    """Return all values of a select, including those in groups."""
     values = []
     for item in as_list(choice.get("options")):
         inner = as_list(item.get("options")) if "groupId" in item else [item]

@@ -1,5 +1,5 @@
-"""Translates content blocks into v2: they are the same except for tighter bounds. v2 leaves the list of
-types open, so a type that v1 does not have passes unchanged.
+"""Translates content blocks into v2: only some bounds are tighter. v2 allows unknown types, so they pass
+unchanged.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _PLAIN_TEXT = {"type", "text"}
 
 
 def block(value: Json, writer: V2Writer) -> Object | None:
-    """One content block."""
+    """Translate one content block."""
     source = as_object(value)
     if source.keys() == _PLAIN_TEXT and source["type"] == "text" and type(source["text"]) is str:
         return source
@@ -78,13 +78,13 @@ def block(value: Json, writer: V2Writer) -> Object | None:
 
 
 def blocks(value: Json, writer: V2Writer) -> list[Object]:
-    """The blocks of a list that can be translated."""
+    """Translate the blocks of a list, without those that can't be translated."""
     entries = (block(item, writer) for item in as_list(value))
     return [entry for entry in entries if entry is not None]
 
 
 def uri(text: str, writer: V2Writer) -> str:
-    """v1 takes any text, and agents put paths there; v2 takes URIs."""
+    """Return a URI for v2. In v1 this can be any text, and agents also write paths."""
     if _URI.match(text):
         return text
     writer.note(NO_URI)

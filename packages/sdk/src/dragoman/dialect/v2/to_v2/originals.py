@@ -17,7 +17,7 @@ from dragoman.schema.codec import examine
 from dragoman.schema.v2 import ContentBlock, ToolCallContent
 
 QUESTION = "dragoman/question"
-"""Title and description of a permission request, where its tool call has a title of its own."""
+"""Title and description of a permission request whose tool call has its own title."""
 
 
 class _Silent:
@@ -39,7 +39,7 @@ def block(fields: Object) -> Object:
 
 
 def item(fields: Object) -> Object:
-    """Restore a diff that v1 could only show as text. A terminal stays text: its output is only there."""
+    """Restore a diff that v1 could only show as text. A terminal stays text: its output exists only there."""
     value = restore(fields, NAME, lambda raw: _as_v2(as_object(raw)))
     return as_object(value) if _is_v2(value, ToolCallContent) else drop_original(fields)
 

@@ -28,7 +28,7 @@ _ASKED = {
 
 
 def permission(params: Object, writer: V2Writer) -> Object | None:
-    """The permission request; None if it can't be answered."""
+    """Translate the permission request; None if it can't be answered."""
     options = [writer.clean(as_object(item), _OPTION) for item in as_list(params.get("options"))]
     valid_options = [option for option in options if {"optionId", "name", "kind"} <= option.keys()]
     if not valid_options:
@@ -48,7 +48,7 @@ def permission(params: Object, writer: V2Writer) -> Object | None:
 
 
 def elicitation(params: Object, writer: V2Writer) -> Object | None:
-    """The form or link, without its session or request; None if it is neither."""
+    """Translate the form or link, without its session or request; None if it is neither."""
     fields = {name: value for name, value in params.items() if name not in ("sessionId", "requestId")}
     question = writer.clean(fields, _ASKED)
     if "message" not in question:
@@ -63,7 +63,7 @@ def elicitation(params: Object, writer: V2Writer) -> Object | None:
 
 
 def schema(fields: Object, writer: V2Writer) -> Object:
-    """A form's schema for v2, which requires that it says it is an object, and its properties."""
+    """Translate a form's schema. v2 requires `type: object` and properties."""
     form = writer.clean(fields, _SCHEMA)
     if form.get("type") != "object" or "properties" not in form:
         writer.note(FORM_TYPE)

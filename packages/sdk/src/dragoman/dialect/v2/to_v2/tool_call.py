@@ -26,7 +26,7 @@ _LOCATION = {"path": is_text, "line": anything, "_meta": is_object}
 
 
 def tool_call(fields: Object, writer: V2Writer) -> Object | None:
-    """The call that an update or a permission request is about."""
+    """Return the call of an update or a permission request."""
     if originals.is_kept(fields):
         fields = originals.call(fields)
     call = writer.clean({name: value for name, value in fields.items() if name != "sessionUpdate"}, _CALL)
@@ -43,7 +43,7 @@ def tool_call(fields: Object, writer: V2Writer) -> Object | None:
 
 
 def content(value: Json, writer: V2Writer) -> Object | None:
-    """One item of a call's content."""
+    """Translate one item of a call's content."""
     item = as_object(value)
     if originals.is_kept(item):
         item = originals.item(item)
@@ -67,7 +67,7 @@ def content(value: Json, writer: V2Writer) -> Object | None:
 
 
 def terminals(fields: Object, writer: V2Writer) -> list[Object]:
-    """Updates about the terminals that a call shows, to be sent before it.
+    """Return updates about the terminals in a call, to send before the call.
 
     No v2 client runs a v1 terminal, so these are the agent's own.
     """
@@ -100,8 +100,8 @@ def _location(value: Json, writer: V2Writer) -> Object | None:
 
 CONTEXT = 3
 TOO_MUCH = 4_000_000
-"""Comparing takes time by the product of both lengths; beyond this many pairs of lines, the changed part is
-shown as taken out and put in whole.
+"""The most pairs of lines to compare. Beyond this limit, the changed part is shown as removed and added in
+whole.
 """
 
 _CHECKS = {**dict.fromkeys(("type", "path", "oldText", "newText"), is_text), "_meta": is_object}
@@ -128,7 +128,7 @@ def diff(value: Object, writer: V2Writer) -> Object | None:
 
 
 def git_patch(path: str, old: str | None, new: str) -> str:
-    """From `old`, or from no file, to `new`; empty if nothing changed."""
+    """Return the patch from `old`, or from no file, to `new`; empty if nothing changed."""
     if old == new:
         return ""
     name = quote(path)
@@ -144,7 +144,7 @@ def git_patch(path: str, old: str | None, new: str) -> str:
 
 
 def quote(path: str) -> str:
-    """A name as Git prints it: in quotes, if it holds anything except printable ASCII."""
+    """Return a name in Git's notation: in quotes unless it is all printable ASCII."""
     if all(" " <= char <= "~" and char not in '"\\' for char in path):
         return path
     escapes = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}

@@ -1,5 +1,5 @@
-"""Translates updates that need no state: plans, commands, titles, usage, notices, compaction. A kind that
-v1 does not have passes unchanged: v2 leaves the list of kinds open.
+"""Translates stateless updates: plans, commands, titles, usage, notices, compaction. v2 allows unknown kinds,
+so they pass unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dragoman.dialect.v2.to_v2.writer import (
 )
 
 MAIN_PLAN = "main"
-"""v1 has one plan, and no name for it."""
+"""The name of v1's only plan, which has none in v1."""
 
 _TAG = {"sessionUpdate": is_text, "_meta": is_object}
 _ENTRY = {**dict.fromkeys(("content", "priority", "status"), is_text), "_meta": is_object}
@@ -37,7 +37,7 @@ _SUMMARY = {**_TAG, "compactionId": is_text, "content": anything}
 
 
 def update(fields: Object, writer: V2Writer) -> Object | None:
-    """Translate one update of a session; None if v2 can't hold any of it."""
+    """Translate one update of a session; None if v2 supports none of it."""
     convert = _KINDS.get(fields.get("sessionUpdate", ""))
     if convert is None:
         return fields
@@ -48,7 +48,7 @@ def update(fields: Object, writer: V2Writer) -> Object | None:
 
 
 def time(value: Json, writer: V2Writer) -> str | None:
-    """A point in time as RFC 3339 wants it."""
+    """Return a point in time in the form of RFC 3339."""
     try:
         read = datetime.fromisoformat(value)
     except (TypeError, ValueError):

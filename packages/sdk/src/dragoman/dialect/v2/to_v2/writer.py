@@ -29,7 +29,7 @@ Check: TypeAlias = Callable[[Any], bool]
 
 
 class V2Writer(Struct, frozen=True):
-    """`cwd` is the folder of the session that is spoken of."""
+    """Writes v1 values in v2. `cwd` is the folder of the session in question."""
 
     report: LossReporter
     cwd: str = "/"
@@ -41,14 +41,16 @@ class V2Writer(Struct, frozen=True):
             self.report.note_repair(note.what, note.action)
 
     def absolute(self, path: str) -> str:
-        """v2's paths are absolute. Windows has its own kind of those."""
+        """Return an absolute path, as v2 requires. Absolute paths of Windows count too."""
         if path.startswith("/") or WINDOWS.match(path):
             return path
         self.note(RELATIVE)
         return posixpath.normpath(posixpath.join(self.cwd, path))
 
     def clean(self, fields: Object, checks: Mapping[str, Check]) -> Object:
-        """`fields` without nulls, which mean nothing in v1, and without values that v2 does not accept."""
+        """Return `fields` without nulls, which have no meaning in v1, and without values that v2 does not
+        accept.
+        """
         members = {}
         for name, value in fields.items():
             check = checks.get(name)
@@ -83,7 +85,7 @@ def is_list(value: Json) -> bool:
 
 
 def is_count(value: Json) -> bool:
-    """An unsigned integer that every JSON reader can hold."""
+    """Whether a value is an unsigned integer that every JSON reader supports."""
     return type(value) is int and 0 <= value < 2**63
 
 
@@ -100,7 +102,9 @@ def anything(value: Json) -> bool:
 
 
 def error_in_v2(value: Json, session_id: str | None = None) -> Object:
-    """An error in v2. `session_id` is the session of the failed request: v2 names it if it is unknown."""
+    """Translate an error into v2. `session_id` is the session of the failed request: v2 names an unknown
+    session.
+    """
     fields = as_object(value)
     code, message = fields.get("code"), fields.get("message")
     if type(code) is not int or not -(2**31) <= code < 2**31:

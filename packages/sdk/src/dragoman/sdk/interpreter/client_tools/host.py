@@ -1,4 +1,4 @@
-"""The host's part of lending a client's files and terminals to a v2 agent.
+"""The host's part in providing a client's files and terminals to a v2 agent.
 
 An edge asks for a server for each session that it opens, says which session it became, and when that is over.
 Calls of the server's tools go to the client through the edge, in the name of the session that they belong to.
@@ -35,7 +35,7 @@ from dragoman.wire.codes import INTERNAL_ERROR
 log = logging.getLogger(__name__)
 
 NAME = "client"
-"""Of the server, as the agent sees it."""
+"""The server's name, as the agent sees it."""
 
 Tell = Callable[[int, Message], None]
 
@@ -71,7 +71,7 @@ class ClientTools:
         self._is_closed = False
 
     def ask(self, position: int, message: Message) -> None:
-        """Handle a request of an edge: the edge's own page lists them."""
+        """Handle a request of an edge; the edge's module lists them."""
         params = as_object(message.params)
         if message.is_answer:
             self._on_answer(message)
@@ -190,7 +190,7 @@ def _entry(path: str, token: str) -> Object:
 TOKEN_SECONDS = 10.0
 MOST_CALLERS = 64
 LINE = 32 * 1024 * 1024
-"""Bytes of the longest line: a whole file to write is one."""
+"""The most bytes of a line, which may hold a whole file to write."""
 
 T = TypeVar("T")
 
@@ -198,7 +198,7 @@ Serve = Callable[[T, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None
 
 
 class TokenListener(Generic[T]):
-    """Accepts connections by token. `serve` gets the token's value and the connection that presented it."""
+    """Accepts connections by token. `serve` gets the token's value and the connection."""
 
     def __init__(self, serve: Serve[T]) -> None:
         self._serve = serve

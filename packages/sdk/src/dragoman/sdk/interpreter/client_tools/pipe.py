@@ -1,4 +1,4 @@
-"""The program that an agent starts: it carries bytes between its standard streams and our socket.
+"""The program that an agent starts: it copies bytes between its standard streams and our socket.
 
 It knows neither MCP nor ACP. It ends when either side does.
 """

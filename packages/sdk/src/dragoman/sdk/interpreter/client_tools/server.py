@@ -33,10 +33,10 @@ from dragoman.wire.decode import UNREADABLE_TEXT
 log = logging.getLogger(__name__)
 
 VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05", "2025-11-25")
-"""Versions of MCP in which everything here means the same; the first is said to whoever asks for another."""
+"""The supported versions of MCP, which all mean the same here. The first is the answer to other versions."""
 
 AT_ONCE = 32
-"""Calls at the same time on one connection."""
+"""The most simultaneous calls on one connection."""
 
 
 class ClientToolServer:
@@ -139,12 +139,12 @@ def _is_json(line: bytes) -> bool:
 # it would if the agent had asked it directly.
 
 Ask: TypeAlias = Callable[[str, Object], Awaitable[object]]
-"""A request to the client, without the session; raises `ErrorAnswer`."""
+"""Sends a request to the client, without the session; raises `ErrorAnswer`."""
 
 Tool: TypeAlias = Callable[[Object, Ask], Awaitable[str]]
 
 OUTPUT_LIMIT = 256 * 1024
-"""Bytes of a command's output that are kept: models read no more."""
+"""The most bytes of a command's output to keep: models read no more."""
 
 
 async def read_text_file(arguments: Object, ask: Ask) -> str:
@@ -162,7 +162,7 @@ async def write_text_file(arguments: Object, ask: Ask) -> str:
 
 
 async def run_command(arguments: Object, ask: Ask) -> str:
-    """Run one command in one terminal, which is released however the call ends."""
+    """Run one command in one terminal, which is always released."""
     terminal = as_object(await ask("terminal/create", _command(arguments))).get("terminalId")
     which = {"terminalId": as_text(terminal)}
     try:
@@ -180,14 +180,14 @@ TOOLS: dict[str, Tool] = {
 
 
 def description(name: str) -> Object:
-    """The tool's entry for `tools/list`."""
+    """Return the tool's entry for `tools/list`."""
     text, required_names, properties = _DESCRIPTIONS[name]
     schema = {"type": "object", "properties": properties, "required": list(required_names)}
     return {"name": name, "description": text, "inputSchema": schema}
 
 
 def missing(name: str, arguments: Object) -> str:
-    """The first argument that the tool needs and did not get."""
+    """Return the first required argument that is missing."""
     _, required_names, _ = _DESCRIPTIONS[name]
     return next((argument for argument in required_names if type(arguments.get(argument)) is not str), "")
 

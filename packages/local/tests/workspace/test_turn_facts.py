@@ -1,0 +1,115 @@
+"""Who did what in a turn, told from frames: agents, commands, and what nobody announced."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman_local.workspace.tree_store import Change, Turn
+from dragoman_local.workspace.turn_facts import FactsReader, TurnFacts
+
+
+def update(**fields: Any) -> dict[str, Any]:
+    return {"method": "session/update", "params": {"update": {"sessionUpdate": "tool_call", **fields}}}
+
+
+def diff(path: str, old: str, new: str) -> dict[str, str]:
+    return {"type": "diff", "path": path, "oldText": old, "newText": new}
+
+
+def at(seconds: float) -> int:
+    return int(seconds * 1e9)
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> TurnFacts:
+    return TurnFacts(str(tmp_path))
+
+
+def test_a_line_that_a_diff_adds_is_the_agents_and_what_was_there_is_not(
+    facts: TurnFacts, tmp_path: Path
+) -> None:
+    content = [diff(str(tmp_path / "a.py"), "was\n", "was\nmade\n")]
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="edit", content=content))
+    assert facts.who("a.py", "  made", at(10)) == ("agent", "c1")
+    assert facts.who("a.py", "was", at(10)) == ("unknown", None)
+    assert facts.who("b.py", "made", at(10)) == ("unknown", None)
+
+
+def test_a_file_that_an_edit_names_without_a_text_is_the_agents(facts: TurnFacts) -> None:
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="edit", locations=[{"path": "a.py"}]))
+    facts.feed("to_client", 10.0, update(toolCallId="c2", kind="read", locations=[{"path": "b.py"}]))
+    assert facts.who("a.py", "made", at(10)) == ("agent", "c1")
+    assert facts.who("b.py", "made", at(10)) == ("unknown", None)
+
+
+def test_a_command_changes_what_changed_while_it_ran(facts: TurnFacts) -> None:
+    facts.feed("to_agent", 10.0, {"id": 1, "method": "initialize"})
+    facts.feed("to_client", 20.0, update(toolCallId="c1", kind="execute", status="in_progress"))
+    facts.feed("to_client", 21.0, update(toolCallId="c1", status="completed"))
+    assert facts.who("a.py", "made", at(20.5)) == ("command", "c1")
+    assert facts.who("a.py", "made", at(19.8)) == ("command", "c1")  # its announcement took a while
+    assert facts.who("a.py", "made", at(18.0)) == ("unknown", None)
+    assert facts.who("a.py", "made", at(22.0)) == ("unknown", None)
+
+
+def test_a_terminal_of_ours_is_a_command_of_the_call_that_shows_it(facts: TurnFacts) -> None:
+    facts.feed("to_client", 10.0, {"id": 1, "method": "terminal/create", "params": {"command": "make"}})
+    facts.feed("to_agent", 10.1, {"id": 1, "result": {"terminalId": "t"}})
+    facts.feed(
+        "to_client", 10.2, {"id": 2, "method": "terminal/wait_for_exit", "params": {"terminalId": "t"}}
+    )
+    content = [{"type": "terminal", "terminalId": "t"}]
+    facts.feed("to_client", 10.3, update(toolCallId="c1", kind="other", content=content))
+    facts.feed("to_agent", 11.0, {"id": 2, "result": {"exitCode": 0}})
+    assert facts.who("a.py", "made", at(10.9)) == ("command", "c1")
+    assert facts.who("a.py", "made", at(11.5)) == ("unknown", None)
+
+
+def test_what_a_command_made_stays_its_own_when_the_agent_writes_the_file_again(
+    facts: TurnFacts, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "a.py")
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="execute", status="in_progress"))
+    facts.feed("to_client", 11.0, update(toolCallId="c1", status="completed"))
+    facts.feed("to_client", 12.0, update(toolCallId="c2", kind="edit", content=[diff(path, "", "made\n")]))
+    params = {"path": path, "content": "generated\nmade\n"}
+    facts.feed("to_client", 12.1, {"id": 3, "method": "fs/write_text_file", "params": params})
+    assert facts.who("a.py", "made", at(12.1)) == ("agent", "c2")
+    assert facts.who("a.py", "generated", at(12.1)) == ("command", "c1")
+
+
+def test_of_turns_side_by_side_the_first_to_announce_a_line_wrote_it(tmp_path: Path) -> None:
+    reader = FactsReader({}, {}, nullcontext)
+    turns = [Turn(n, f"s{n}", 1, "turn", "", "", "", "", 0.0, 1, 2, 0) for n in (1, 2, 3)]
+    change = Change("a.py", None, at(5))
+    assert reader.choose(turns[:2], change, "made") is None  # nothing is known of them
+    for turn, time in zip(turns, (9.0, 8.0), strict=False):
+        reader._known[turn.id] = TurnFacts(str(tmp_path))
+        content = [diff(str(tmp_path / "a.py"), "", "made\n")]
+        reader.of(turn).feed("to_client", time, update(toolCallId="c", kind="edit", content=content))
+    assert reader.choose(turns[:2], change, "made") is turns[1]
+    assert reader.choose(turns[:2], change, "other") is None
+    assert reader.choose(turns, change, "made") is None
+
+
+@pytest.mark.parametrize(
+    "frame", [{}, {"method": "session/update"}, {"id": 7, "result": 3}, update(content=3)]
+)
+def test_frames_that_make_no_sense_tell_nothing(facts: TurnFacts, frame: dict[str, Any]) -> None:
+    facts.feed("to_client", 1.0, frame)
+    assert facts.who("a.py", "made", at(1)) == ("unknown", None)
+
+
+def test_a_hub_notes_who_answered(facts: TurnFacts) -> None:
+    call, options = {"toolCallId": "c1"}, [{"optionId": "yes", "name": "Allow"}]
+    params = {"toolCall": call, "options": options}
+    facts.feed("to_client", 1.0, {"id": 7, "method": "session/request_permission", "params": params}, 12)
+    facts.feed("note", 1.0, {"hub": "settled", "request": "12", "by": "early"})
+    facts.feed("to_agent", 2.0, {"id": 7, "result": {"outcome": {"optionId": "yes"}}})
+    facts.feed("note", 2.0, {"hub": "settled", "request": "11", "by": "another"})
+    facts.feed("note", 2.0, {"hub": "settled", "request": "12", "by": "owner"})
+    assert (facts.approvals, facts.approvers) == ({"c1": "Allow"}, {"c1": "owner"})
