@@ -88,6 +88,8 @@ async def fill(path: Path, *, acts: int, changed: float) -> tuple[int, int]:
     originals = [
         (name, kept, count_acts(kept)) for name, each in conversations() for kept in [with_acts(each)]
     ]
+    if not originals:
+        raise SystemExit(f"no recordings of agents are in {RECORDINGS}")
     made = messages = copies = 0
     async with open_journal(path, durability="off", redact=None) as journal:
         while made < acts:

@@ -206,3 +206,39 @@ def test_a_session_is_learnt_from_by_its_name(policy: Test, tmp_path: Path) -> N
     status, _, err = policy("learn", "three")
     assert status == 1
     assert "no session 'three'" in err
+
+
+def test_a_session_without_a_name_is_none_and_not_all_of_them(policy: Test, tmp_path: Path) -> None:
+    session = Recording(cwd=str(tmp_path))
+    session.command("make")
+    record(tmp_path / "data/dragoman/history.db", session)
+    status, out, err = policy("learn", "")
+    assert (status, out) == (1, "")
+    assert "no session '' is recorded" in err
+
+
+def test_a_journal_without_sessions_has_no_last_one(policy: Test, tmp_path: Path) -> None:
+    async def make() -> None:
+        (tmp_path / "data/dragoman").mkdir(parents=True)
+        async with open_journal(tmp_path / "data/dragoman/history.db"):
+            pass
+
+    asyncio.run(make())
+    status, _, err = policy("learn", "last")
+    assert status == 1
+    assert "no session is recorded yet" in err
+
+
+def test_a_long_list_of_files_ends_and_the_table_has_straight_columns(policy: Test, tmp_path: Path) -> None:
+    session = Recording(cwd=str(tmp_path))
+    for number in range(25):
+        session.edit(f"{tmp_path}/{number}.txt")
+    session.request("fs/read_text_file", {"path": f"{tmp_path}/0.txt"}, {"result": {"content": "a"}})
+    record(tmp_path / "data/dragoman/history.db", session)
+    assert " and 5 more; --json has all\n" in policy("learn", "one")[1]
+    assert len(json.loads(policy("learn", "one", "--json")[1])["needs"]["writes"]) == 25
+    lines = policy("test", "--history")[1].splitlines()
+    heads = [line for line in lines if line.endswith("deny")]
+    rows = [line for line in lines if line.startswith(("asked for", "files and terminals"))]
+    assert len(rows) == 2
+    assert {len(line) for line in (*heads, *rows)} == {len(heads[0])}

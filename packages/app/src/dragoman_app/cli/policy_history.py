@@ -46,11 +46,11 @@ from dragoman_local.workspace.proof.session_needs import SessionNeeds, needs_of
 from dragoman_local.workspace.proof.suggestions import Suggestion, described, suggest
 
 SHOWN: Final = 20
-"""The most actions of a kind to list; `--json` has all."""
+"""The most actions of a kind, and paths, to list; `--json` has all."""
 
 _SOURCES: Final[dict[Source, str]] = {
     "request": "asked for",
-    "lent": "files and terminals that Dragoman provides",
+    "lent": "files and terminals",
     "announced": "announced only",
 }
 
@@ -137,13 +137,18 @@ def _propose(
 def _print_needs(needs: SessionNeeds) -> None:
     say(f"# A sandbox that was enough: the profile {_profile_for(needs)}")
     if needs.writes:
-        say(sanitize_line(f"# Changed in its folders: {', '.join(needs.writes)}"))
+        say(sanitize_line(f"# Changed in its folders: {_listed(needs.writes)}"))
     if needs.outside:
-        say(sanitize_line(f"# Changed outside, which the sandbox refuses: {', '.join(needs.outside)}"))
+        say(sanitize_line(f"# Changed outside, which the sandbox refuses: {_listed(needs.outside)}"))
     if needs.hosts:
         say(sanitize_line(f"# Hosts that it named: {', '.join(needs.hosts)}"))
     if needs.has_commands:
         say("# What its commands wrote and reached is not recorded.")
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - SHOWN:,} more; --json has all" if len(paths) > SHOWN else ""
+    return ", ".join(paths[:SHOWN]) + more
 
 
 def _profile_for(needs: SessionNeeds) -> str:
@@ -159,7 +164,9 @@ def _profile_for(needs: SessionNeeds) -> str:
 # Reading.
 
 
-def read_acts(args: argparse.Namespace, take: Callable[[RecordedAct], None], *, session: str = "") -> None:
+def read_acts(
+    args: argparse.Namespace, take: Callable[[RecordedAct], None], *, session: str | None = None
+) -> None:
     """Return all actions of the named journals, or those of one session; raises `CommandFailed` if there are
     none.
     """
@@ -178,10 +185,11 @@ def read_acts(args: argparse.Namespace, take: Callable[[RecordedAct], None], *, 
         ]
     if session == "last":
         streams = sorted(streams, key=lambda each: each[0].updated)[-1:]
-    elif session:
-        streams = [each for each in streams if session in (each[0].stream, each[0].session)]
-    if session and not streams:
-        raise CommandFailed(f"no session {session!r} is recorded", "dragoman sessions list")
+    elif session is not None:
+        streams = [each for each in streams if session and session in (each[0].stream, each[0].session)]
+    if session is not None and not streams:
+        what = "no session is recorded yet" if session == "last" else f"no session {session!r} is recorded"
+        raise CommandFailed(what, "dragoman sessions list")
     with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
         for path, key in found:
             infos = [info for info, place, _ in streams if place == path]

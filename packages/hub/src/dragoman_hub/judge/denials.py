@@ -9,6 +9,7 @@ cluster the inbox has what its own node denied since it started.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.decoders import json_decoder
+from dragoman.errors import JournalError
 from dragoman.wire.envelope import JsonObject
 from dragoman_hub.clients.client import ClientHub, Denial, HubClient
 from dragoman_hub.engine.live_session import LiveSession
@@ -28,6 +30,8 @@ from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.audit import AuditEntry
 from dragoman_local.workspace.policy.policy_files import act_of_line
 from dragoman_local.workspace.policy.policy_paths import policy_paths
+
+log = logging.getLogger(__name__)
 
 SHOWN: Final = 10
 """How many of them the inbox has."""
@@ -104,10 +108,13 @@ class DenialBook:
         found: dict[tuple[str, str], Denial] = {}
         home = policy_paths().home
         for info in infos:
-            async for page in self._hub.journal.replay(info.stream, after=max(0, info.last - ENTRIES)):
-                for entry in page:
-                    if entry.direction == "note" and entry.frame.startswith(_HEADS):
-                        _take(found, info, _notes.decode(entry.frame), home=home)
+            try:
+                async for page in self._hub.journal.replay(info.stream, after=max(0, info.last - ENTRIES)):
+                    for entry in page:
+                        if entry.direction == "note" and entry.frame.startswith(_HEADS):
+                            _take(found, info, _notes.decode(entry.frame), home=home)
+            except (JournalError, msgspec.MsgspecError) as error:
+                log.warning("session %s: its denials are read up to here: %s", info.stream, error)
         known = sorted(found.items(), key=lambda item: str(item[1].shown["time"]))
         self._denials = {**dict(known), **self._denials}
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
+from dragoman.errors import JournalDamaged
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.workspace.policy.policy_parser import read_policy
 from tests.hub.sessions.agents import OPTIONS
@@ -142,3 +143,19 @@ async def test_who_may_not_see_a_session_sees_none_of_its_denials_after_a_restar
         await stage.start()
         other = await stage.client(Grant("other", roots=(str(tmp_path / "config"),))).begin()
         assert (await other.call("_dragoman/hub/inbox"))["denials"] == []
+
+
+async def test_a_session_that_cannot_be_read_hides_no_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with denied(tmp_path) as (stage, _, _named):
+        await stage.crash()
+        await stage.start()
+        client = await stage.client().begin()
+
+        def replay(stream: str, **_: object) -> object:
+            raise JournalDamaged("entry 3 was changed", stream=stream, sequence=2)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(stage.hub.journal, "replay", replay)
+            assert await client.call("_dragoman/hub/inbox") == {"requests": [], "denials": []}
