@@ -271,6 +271,17 @@ def test_the_kind_says_what_was_found() -> None:
     ]
 
 
+@every(
+    "text",
+    [
+        '{"type": "password",\n "options": null,\n "label": "API key"}\n',
+        '{"required": ["SecretId", "SecretString", "ClientRequestToken", "RoleArn"]}\n',
+    ],
+)
+def test_the_next_key_and_the_next_item_of_a_file_of_settings_stay(text: str) -> None:
+    assert redact_file(text, name="api.json") == text
+
+
 def test_a_covered_file_keeps_its_lines() -> None:
     block = "-----BEGIN PRIVATE KEY-----\nMIIEowA1B2\nabc=\n-----END PRIVATE KEY-----"
     text = f"first\n{block}\ntoken = letmein\nlast\n"

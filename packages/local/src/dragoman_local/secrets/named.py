@@ -229,6 +229,7 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
 _LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
 """What data have behind such names that is no secret: a word, words, a dotted name."""
+_IS_KEY = re.compile(rf"{QUOTE}{SPACE}{{0,4}}:")
 _LIST_GOES_ON = re.compile(rf"{QUOTE}{SPACE}{{0,4}},")
 _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
@@ -269,9 +270,11 @@ def _quoted_value(
     is_last = _CALL_END.match(text, end) is not None
     if (kind == "call" and not is_last) or _names_the_name(value, hint.name):
         return
-    if kind == "comma" and _LIST_GOES_ON.match(text, end) and has_name_words(value):
+    is_item = kind == "comma"
+    if is_item and (_IS_KEY.match(text, end) or (_LIST_GOES_ON.match(text, end) and has_name_words(value))):
         return
-    doubt = Doubt.NONE if in_settings else _quoted_doubt(value, hint, kind, is_last=is_last)
+    is_sure = in_settings and not is_item
+    doubt = Doubt.NONE if is_sure else _quoted_doubt(value, hint, kind, is_last=is_last)
     if end > start and doubt is not None and looks_secret(value, doubt, is_quoted=True):
         if scheme := _SCHEME.match(text, start, end):
             start = scheme.end()
