@@ -45,7 +45,7 @@ def verdicts(lines: list[str], policy: Policy) -> list[Verdict]:
     fold = ActFold(stream="one", home=os.path.expanduser("~"))
     acts: list[RecordedAct] = []
     for sequence, entry in enumerate(read_transcript([f"{line}\n".encode() for line in lines]), 1):
-        acts += fold.add(sequence, entry.direction, entry.frame, entry.time)
+        acts += fold.add_runs(sequence, [(entry.direction, [entry.frame], entry.time, False)])
     return count([*acts, *fold.finish()], PolicyTrial(lambda roots: policy))[1]
 
 

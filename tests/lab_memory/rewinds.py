@@ -91,10 +91,11 @@ class Rewinds:
     failures: list[str] = field(default_factory=list)
 
     def run(self, count: int, *, typed: float = 0.05) -> None:
-        """Until that many were undone; `typed` is the share before which a person has written something."""
+        """Until that many more were undone; `typed` is the share before which a person has written something."""
         addresses = self._addresses()
         turns = sorted(self.lab.states)
-        while self.counts["undone"] < count:
+        enough = self.counts["undone"] + count
+        while self.counts["undone"] < enough:
             place = self.chance.pick(turns)
             if self.chance.happens(typed):
                 self._typed_line(addresses[place], self.counts["rewinds"])

@@ -29,7 +29,7 @@ FOREIGN = {
     "--user": "systemctl",
     **dict.fromkeys(("--upgrade", "--require-hashes"), "pip"),
     "--ignore-scripts": "npm",
-    "--oneline": "git log",
+    **dict.fromkeys(("--oneline", "--stat"), "git log"),
     **dict.fromkeys(("--exec-path", "--upload-pack", "--upload-pa", "--pager"), "git"),
     **dict.fromkeys(("--force", "--fo", "--recursive", "--rec"), "rm, written out and shortened"),
     **dict.fromkeys(("--to-command", "--compress-program"), "tar and sort"),

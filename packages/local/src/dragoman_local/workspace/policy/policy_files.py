@@ -24,6 +24,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec.structs import replace
 
+from dragoman.decoders import convert
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.system.files import CAREFUL, lock, open_regular
@@ -219,7 +220,7 @@ def act_of_line(line: str, *, home: str) -> Act | None:
             said.setdefault(name, []).append(value)
         places = [{"path": path} for path in said.get("--path", ())]
         fields = {"toolCallId": "", "kind": "".join(said.get("--kind", ["other"])), "locations": places}
-        call = msgspec.convert({**fields, "name": "".join(said.get("--tool", ()))}, v1.ToolCallUpdate)
+        call = convert({**fields, "name": "".join(said.get("--tool", ()))}, v1.ToolCallUpdate)
     except (ValueError, msgspec.ValidationError):
         return None
     agent, root = ("".join(said.get(name, ())) for name in ("--agent", "--cwd"))
