@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -75,6 +76,28 @@ async def test_a_second_process_reads_only_what_has_changed(
         ["new.txt", "old.txt"],
         ["new.txt"],
     ]
+
+
+async def test_a_clock_that_was_set_back_stops_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RememberedFolder(tmp_path)
+    folder.write({"a.txt": "person\n"})
+    await folder.turn("early", {"b.txt": "early\n"})
+    with monkeypatch.context() as clock:
+        years = 1e8
+        present = time.time
+        clock.setattr(time, "time", lambda: present() + years)
+        await folder.turn("ahead", {"c.txt": "ahead\n"})
+    folder.write({"a.txt": "person\nagain\n"})
+    await folder.turn("late", {"d.txt": "late\n"})
+    assert [await folder.blame(name) for name in ("a.txt", "b.txt", "c.txt", "d.txt")] == [
+        ["unknown", "person"],
+        ["early 1"],
+        ["ahead 1"],
+        ["late 1"],
+    ]
+    assert all(look.time <= time.time() for look in folder.store.looks(str(folder.root)))
 
 
 async def test_secret_files_are_kept_as_digests_alone(tmp_path: Path) -> None:

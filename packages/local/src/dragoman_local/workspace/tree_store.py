@@ -350,9 +350,9 @@ class TreeStore:
                 raise LocalMistake(f"{self.path} was written by a newer Dragoman: update this one")
             if not version:
                 connection.execute("pragma page_size = 1024")
-            connection.execute("pragma journal_mode = wal")
-            connection.execute("pragma synchronous = normal")
-            connection.execute("pragma secure_delete = on")
+            connection.executescript(
+                "pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on"
+            )
             if version < _VERSION:
                 _make_tables(connection)
             _check_mark(connection, "" if self._seal is None else self._seal.id)
@@ -444,7 +444,10 @@ class TreeStore:
             last = connection.execute(
                 "select id, time, is_whole from looks where folder = ? order by id desc limit 1", (folder,)
             ).fetchone()
-            if last is not None and last[1] > capture.began_at:
+            if last is not None and last[1] > time.time():  # the clock was set back
+                connection.execute("update looks set time = ?1 where time > ?1", (capture.began_at,))
+                connection.execute("update turns set time = ?1 where time > ?1", (capture.began_at,))
+            elif last is not None and last[1] > capture.began_at:
                 raise StaleLook
             known = self._known_files(connection, folder, None if last is None else last[:2])
             changes = list(_changes(known.entries, capture, is_sure=last is not None and bool(last[2])))
@@ -692,10 +695,8 @@ class TreeStore:
 
     def _size(self) -> int:
         with self._reading() as connection:
-            pages, size = (
-                connection.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size")
-            )
-            return int(pages * size)
+            query = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
+            return int(connection.execute(query).fetchone()[0])
 
     def _shrink(self) -> None:
         with self._reading() as connection:

@@ -218,9 +218,15 @@ def act_of_line(line: str, *, home: str) -> Act | None:
         words = shlex.split(line)[3:]
         for name, value in zip(words[::2], words[1::2], strict=True):
             said.setdefault(name, []).append(value)
-        places = [{"path": path} for path in said.get("--path", ())]
-        fields = {"toolCallId": "", "kind": "".join(said.get("--kind", ["other"])), "locations": places}
-        call = convert({**fields, "name": "".join(said.get("--tool", ()))}, v1.ToolCallUpdate)
+        call = convert(
+            {
+                "toolCallId": "",
+                "kind": "".join(said.get("--kind", ["other"])),
+                "locations": [{"path": path} for path in said.get("--path", ())],
+                "name": "".join(said.get("--tool", ())),
+            },
+            v1.ToolCallUpdate,
+        )
     except (ValueError, msgspec.ValidationError):
         return None
     agent, root = ("".join(said.get(name, ())) for name in ("--agent", "--cwd"))
