@@ -23,7 +23,7 @@ def lend(folder: Path) -> LentWorkspace:
 
 async def test_a_run_without_requests_has_denied_nothing(tmp_path: Path) -> None:
     decisions = lend(tmp_path).decisions
-    assert (decisions.last_was_denied, decisions.last_refusal) == (False, None)
+    assert (decisions.last_denier, decisions.last_refusal) == ("", None)
     assert decisions.effects.decision_about(str(tmp_path / "a.txt")) == "none"
 
 

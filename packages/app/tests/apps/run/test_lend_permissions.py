@@ -149,11 +149,13 @@ if sys.platform != "win32":
             assert person.wait() == 0
         assert (tmp_path / "b.txt").read_text() == "ran\n"
 
-    def test_what_a_person_denies_is_no_failure(tmp_path: Path) -> None:
-        with in_terminal("--agent", "echo", "--no-color", "/ask b.txt", folder=tmp_path) as person:
+    @pytest.mark.parametrize("prompt", ["/ask b.txt", "/write b.txt x", "/run touch b.txt"])
+    def test_what_a_person_denies_is_no_failure(prompt: str, tmp_path: Path) -> None:
+        with in_terminal("--agent", "echo", "--no-color", prompt, folder=tmp_path) as person:
             person.read_until("choose nothing: ")
             person.type("q\n")
             assert person.wait() == 0
+            assert "not done" not in person.shown
         assert not (tmp_path / "b.txt").exists()
 
     def test_ctrl_c_takes_a_question_back(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ class RunDriver:
             await _put_away(looking, memory)
         outcome = outcome_of_turn(
             result,
-            last_was_denied=lending.decisions.last_was_denied,
+            last_was_denied=lending.decisions.last_denier == "policy",
             last_refusal=lending.decisions.last_refusal,
         )
         return outcome_of_changes(outcome, changes, is_strict=self._plan.is_strict)

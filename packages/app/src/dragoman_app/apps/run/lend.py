@@ -107,8 +107,8 @@ class RunDecisions:
         self.effects = DecidedEffects()
         """What was decided about changes of files."""
         self._reporter = reporter
-        self.last_was_denied = False
-        """Whether the policy denied the last thing that was asked for; reading does not count."""
+        self.last_denier = ""
+        """Who denied the last thing that was asked for, `policy` or a person; reading does not count."""
         self.last_refusal: str | None = None
         """Why the last write or command was refused although nobody denied it; None if it was not."""
 
@@ -134,7 +134,7 @@ class RunDecisions:
         return do
 
     def _on_refusal(self, method: str, why: str) -> None:
-        if not self.last_was_denied:
+        if not self.last_denier:
             self.last_refusal = f"{method}: {why}"
             self._reporter.note(f"not done: {self.last_refusal}", level="warning")
 
@@ -143,14 +143,14 @@ class RunDecisions:
 
     def on_failure(self, why: str) -> None:
         """Handle an audit log that can't be written."""
-        self.last_was_denied = True
+        self.last_denier = "policy"
         self._reporter.note(why, level="error")
 
     def on_entry(self, line: AuditEntry) -> None:
         """Handle a new line of the audit log."""
         self.effects.add(line, cwd=self._cwd)
         if line.method != "fs/read" or line.outcome == "deny":
-            self.last_was_denied = line.outcome == "deny" and line.by == "policy"
+            self.last_denier = line.by if line.outcome == "deny" else ""
         what = line.command or line.title or " ".join((line.kind, *line.paths))
         self._reporter.emit(
             events.DecisionEvent(
