@@ -113,7 +113,7 @@ def act_of_call(
         doubts=(
             *(() if is_whole else (TOO_LARGE,)),
             *_doubts(scripts, folders, unknown, raw, title),
-            *_other_deeds(kind, (title, _first(calls, "name", str) or "")),
+            *_other_deeds(kind, (title, _first(calls, "name", str) or "", *_settings(raw))),
             *_unasked_changes(call, known_call),
         ),
         roots=setting.roots,
@@ -145,12 +145,17 @@ def _doubts(
         yield "its title names another command"
 
 
+def _settings(raw: Mapping[Any, Any]) -> Iterator[str]:
+    """The names in a tool's input that have no text: switches, numbers."""
+    yield from (str(key) for key, value in raw.items() if value is True or type(value) in (int, float))
+
+
 def _other_deeds(kind: str, names: Iterable[str]) -> Iterator[str]:
-    """Where a call says that it reads, and its tool's name that it does something else."""
+    """Where a call says that it reads, and its tool's name or a switch that it does something else."""
     for name in names if kind in READS else ():
         verb = re.match(r"[a-z]+|[A-Z][a-z]*", name.rpartition("__")[2].lstrip("_"))
         if verb is not None and verb[0].lower() in TOOL_VERBS:
-            yield f"the tool claims to only read, but its name begins with {verb[0]!r}"
+            yield f"the tool claims to only read, but {name!r} begins with {verb[0]!r}"
             return
 
 
@@ -340,7 +345,8 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
     for raw in inputs:
         for key in COMMAND_KEYS:
             command = raw.get(key)
-            if command is None or (kind != "execute" and "path" in raw and command in _EDITOR_VERBS):
+            verbs = ("view",) if kind in READS else () if kind == "execute" else _EDITOR_VERBS
+            if command is None or ("path" in raw and command in verbs):
                 continue
             script = _read(command, raw.get("args"), title)
             scripts.setdefault(script.text, script)
