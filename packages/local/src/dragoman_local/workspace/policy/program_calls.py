@@ -74,7 +74,7 @@ BUILTINS: Final = _names("""
 LOOKED_THROUGH: Final = frozenset({"nohup", "time", "command", "timeout"})
 """Programs that only run another command, and are read together with it."""
 
-TREE_PROGRAMS: Final = _names("rm mv cp chmod chown chgrp tar zip 7z rsync scp")
+TREE_PROGRAMS: Final = _names("rm mv cp chmod chown chgrp tar bsdtar gtar pax zip 7z 7za 7zz rsync scp")
 """Programs for which a folder operand means all of its contents."""
 
 RESERVED: Final = _names(
@@ -110,9 +110,16 @@ def is_interpreter(name: str) -> bool:
     return _INTERPRETER.fullmatch(name) is not None
 
 
-def is_harmless(variable: str) -> bool:
-    """Whether setting a variable can't make a program run or load code."""
-    return variable in HARMLESS_VARIABLES or variable.startswith("LC_")
+_PLAIN_VALUE: Final = re.compile(r"(?!/|.*\.\.)[\w.:/,@+ -]*")
+
+
+def is_harmless(assignment: str) -> bool:
+    """Whether setting a variable (`NAME=value`, or `NAME` if the value is unknown) can't make a program run
+    or load code. `make` and arithmetic of a shell run what is in a value.
+    """
+    name, _, value = assignment.partition("=")
+    is_known = name in HARMLESS_VARIABLES or name.startswith("LC_")
+    return is_known and _PLAIN_VALUE.fullmatch(value) is not None
 
 
 def name_of(program: str) -> str:
@@ -189,6 +196,12 @@ _SED_SCRIPT: Final = re.compile(
     rf"(?:{_ADDRESS}(?:,{_ADDRESS})?)?(?:[pdq=]|s([/|#,:@])(?:(?!\1)[^\\\[\n])*\1(?:(?!\1)[^\\\n])*\1[gpI0-9]*)"
 )
 """One command that prints, deletes or replaces, in words that every sed takes apart alike."""
+_OPERANDS: Final = {
+    "date": re.compile(r"(?:\+.*)?", re.DOTALL),
+    "ps": re.compile(r"[aflruwx ]*"),
+    "printf": re.compile(r"(?:[^%]|%%|%[^%a-zA-Z]*[hjlLtz]*[bcdiouxXeEfFgGaAqQs])*"),
+}
+"""Operands that only show something: `date 0101` sets the clock, `ps e` shows variables, `%n` sets one."""
 
 
 class GivenFlag(NamedTuple):
@@ -374,6 +387,10 @@ class _CallReader:
             (
                 self._name == "git" and any("::" in each for each in operands),
                 "git is given an address that it may run",
+            ),
+            (
+                self._name in _OPERANDS and not _OPERANDS[self._name].fullmatch(" ".join(operands)),
+                f"{self._name} may do more than show something",
             ),
             (
                 self._has("sed") and not all(map(_SED_SCRIPT.fullmatch, scripts)),

@@ -125,7 +125,7 @@ def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
 def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     _demand(words[0] not in RESERVED, f"the command is a shell construct ({words[0]!r})")
     while words and (assignment := ASSIGNS.match(words[0])):
-        _demand(is_harmless(assignment[1]), f"the command sets the variable {assignment[1]}")
+        _demand(is_harmless(words[0]), f"the command sets the variable {assignment[1]}")
         words = words[1:]
     _demand(bool(words), "the command only sets variables")
     return _command(words, is_piped=is_piped, depth=depth)
@@ -245,8 +245,8 @@ class _CommandSet:
     def _add_simple(self, command: LineCommand, *, depth: int) -> None:
         """A command without the assignments and words of the shell's language before it."""
         for at, word in enumerate(command.words):
-            if assignment := ASSIGNS.match(word):
-                if not is_harmless(assignment[1]):
+            if ASSIGNS.match(word):
+                if not is_harmless(word):
                     self._add_anything()
             elif word not in _BEFORE_COMMANDS:
                 self.add(command._replace(words=command.words[at:]), depth=depth)
