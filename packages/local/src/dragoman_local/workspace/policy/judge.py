@@ -21,6 +21,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice, takewhile
 from typing import Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -30,6 +31,7 @@ from msgspec.structs import replace
 from dragoman.schema import v1
 from dragoman.system.files import open_regular
 from dragoman_local.workspace.lent_files import Access
+from dragoman_local.workspace.policy import globs
 from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_command, act_of_file
 from dragoman_local.workspace.policy.act_view import ActView
@@ -46,6 +48,7 @@ from dragoman_local.workspace.policy.policy_files import (
 )
 from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman_local.workspace.policy.program_calls import AGENT_MARKS
+from dragoman_local.workspace.policy.rules import places_in
 from dragoman_local.workspace.policy.tool_inputs import FileChange, result_of, texts_of
 
 MOST_GRANTS: Final = 256
@@ -144,8 +147,8 @@ log = logging.getLogger(__name__)
 SHOWN_BEFORE: Final = 1024 * 1024
 """The most bytes of a file whose current content is added to an act that writes it."""
 
-MOST_WORDS: Final = 300
-"""The most words of a command to look up on the disk."""
+MOST_LOOKUPS: Final = 1000
+"""The most paths in a command to look up on the disk."""
 
 LENT_OPTIONS: Final = (
     v1.PermissionOption(option_id="allow", name="Yes, this once", kind="allow_once"),
@@ -405,20 +408,21 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         real_paths=tuple(dict.fromkeys(real.values())),
         real_start="" if act.script is None else os.path.realpath(act.start),
         changes=tuple(changes),
-        possible_places=(*act.possible_places, *(_links_in(act) if reads else ())),
+        links=tuple(dict.fromkeys(_links_in(act))) if reads else (),
         doubts=(*act.doubts, *doubts),
     )
 
 
-def _links_in(act: Act) -> Iterator[str]:
-    """Where words of a command really lead that are links, or lead through one."""
-    if act.script is None:
-        return
-    words = [word for command in act.script.commands for word in command if word and "\0" not in word]
-    for word in dict.fromkeys(words[:MOST_WORDS]):
-        path = os.path.join(act.start, os.path.expanduser(word))
-        if os.path.lexists(path) and (real := os.path.realpath(path)) != os.path.normpath(path):
-            yield real
+def _links_in(act: Act) -> Iterator[tuple[str, str]]:
+    """Paths in a command that are links or lead through one, whether or not a file is there, with their real
+    targets. What is not known of a name stays so.
+    """
+    for folder, text in islice(places_in(act), MOST_LOOKUPS):
+        path = globs.absolute(text, folder, home=act.home)
+        spelled = os.path.join(folder, os.path.expanduser(text))
+        known = "/".join(takewhile(is_known, spelled.split("/")))
+        if "\0" not in known and (real := os.path.realpath(known)) != os.path.normpath(known):
+            yield path, real + spelled[len(known) :]
 
 
 def _real_folders(act: Act) -> Iterator[str]:

@@ -163,7 +163,10 @@ class Policy(Struct, frozen=True, kw_only=True):
         # A word that may be anything is not a reason: else nothing with a variable in it could be approved.
         if touches(self.protected_paths, part, is_sure=True) is not Certainty.NO:
             why = "this would change files that decide what agents may do"
-        elif any(is_guarded(path, roots=act.roots, knows_head=not part.is_git) for path in part.paths):
+        elif any(
+            is_guarded(path, roots=act.roots, knows_head=not part.is_git)
+            for path in (*part.paths, *part.links)
+        ):
             why = "this would change files that make programs run commands, such as .git or agent settings"
         else:
             return None

@@ -10,10 +10,10 @@ speak about it (`Certainty.PERHAPS`), and then the answer is never to allow.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ from dragoman_local.workspace.policy.globs import ANY, RUN, has_unknown_part, is
 from dragoman_local.workspace.policy.line_reader import Words
 from dragoman_local.workspace.policy.program_calls import TREE_PROGRAMS, name_of, read_call
 from dragoman_local.workspace.policy.shell import guess_words, possible_in_arguments
-from dragoman_local.workspace.policy.tool_inputs import LONGEST_PATH, MOST_PLACES
+from dragoman_local.workspace.policy.tool_inputs import LONGEST_PATH, MOST_PLACES, canonical_paths
 
 
 class PolicyRule(Struct, frozen=True, kw_only=True):
@@ -78,6 +78,8 @@ class ActPart(Struct, frozen=True, kw_only=True):
     """Words anywhere in it, quoted or not."""
     paths: Sequence[str] = ()
     """Its words as paths, from any folder that it may have entered before."""
+    links: Sequence[str] = ()
+    """The real targets of those paths that are links or lead through one."""
     trees: Sequence[str] = ()
     """Folders that it changes or copies with all their contents."""
 
@@ -103,6 +105,7 @@ def parts_of(act: Act) -> Sequence[ActPart]:
             possible=possible,
             guesses=script.commands,
             paths=paths,
+            links=_targets(act, paths),
             trees=places.trees(possible, folders),
         ),
     )
@@ -111,11 +114,11 @@ def parts_of(act: Act) -> Sequence[ActPart]:
 def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places) -> ActPart:
     act, call = whole.act, read_call(words)
     possible = possible_in_arguments(words)
-    outside = act.roots and any(
-        not act.is_in_roots(globs.absolute(place, folder, home=act.home))
-        for place in call.code_places()
-        for folder in folders
-    )
+    paths = [*act.paths, *places.of(possible, folders)]
+    code = [
+        globs.absolute(place, folder, home=act.home) for place in call.code_places() for folder in folders
+    ]
+    outside = act.roots and not all(map(act.is_in_roots, (*code, *_targets(act, code))))
     return replace(
         whole,
         words=words,
@@ -123,12 +126,32 @@ def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places)
         unknown=call.doubt
         or ("the command runs code from outside the session's folders" if outside else None),
         only_reads=call.only_reads,
-        is_git=call.program == "git",
+        is_git=call.program == "git" and call.subcommand != "mv",
         possible=possible,
         guesses=() if call.doubt is None else guess_words(" ".join(words)),
-        paths=[*act.paths, *places.of(possible, folders)],
+        paths=paths,
+        links=_targets(act, paths),
         trees=places.trees(possible, folders),
     )
+
+
+def _targets(act: Act, paths: Sequence[str]) -> Sequence[str]:
+    named = set(paths)
+    return [real for path, real in act.links if path in named]
+
+
+def places_in(act: Act) -> Iterator[tuple[str, str]]:
+    """Return every text in a command that may be a path, with each folder from which it may count."""
+    script = act.script
+    if script is None:
+        return
+    folders = tuple(act.folders())
+    if script.objection is None:
+        possible = [words for command in script.commands for words in possible_in_arguments(command)]
+    else:
+        possible = [*script.commands, *script.possible]
+    for words in dict.fromkeys(filter(None, possible)):
+        yield from _texts_in(words, _bases(words, folders, act.home))
 
 
 _NESTED: Final = "git would run below the session's folder, where another repository may say what it runs"
@@ -277,11 +300,14 @@ def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> C
     certainty = globs.restricts(wanted, paths, roots=act.roots, home=act.home)
     if certainty is not Certainty.NO:
         return certainty
+    # In a text for a program that nobody knows, any word may be a path.
+    guessed = () if part.words is None else (globs.absolute(each, act.start) for each in chain(*part.guesses))
+    further = (*act.possible_places, *part.links, *guessed)
     is_possible = (
         (not is_sure and (TOO_LARGE in act.doubts or act.changing_variables))
         or globs.restricts(
             wanted,
-            filter(is_known, act.possible_places) if is_sure else act.possible_places,
+            filter(is_known, further) if is_sure else further,
             roots=act.roots,
             home=act.home,
         )
@@ -303,19 +329,10 @@ class _Places:
         for words in possible:
             if has_unknown_part(words[0]):
                 found[f"/{words[0]}"] = None
-            going = list(islice(_goes_to(words), MOST_FOLDERS))
-            bases = [
-                *folders,
-                *(globs.absolute(value, base, home=self._home) for value in going for base in folders),
-            ]
+            bases = _bases(words, folders, self._home)
             if len(bases) > MOST_FOLDERS:
                 return [*found, f"/{ANY}"]
-            places = (
-                globs.absolute(value, base, home=self._home)
-                for word in (words if words[0].startswith(".") or "/" in words[0] else words[1:])
-                for value in _values_in(word)
-                for base in (bases if len(value) <= LONGEST_PATH else ())
-            )
+            places = (globs.absolute(text, base, home=self._home) for base, text in _texts_in(words, bases))
             taken = list(islice(places, self._left + 1))
             found |= dict.fromkeys(taken[: self._left])
             if len(taken) > self._left:
@@ -331,6 +348,19 @@ class _Places:
             for word in words[1:MOST_FOLDERS]
             for base in folders
         ]
+
+
+def _bases(words: Words, folders: Sequence[str], home: str) -> Sequence[str]:
+    """The folders from which the paths in a command may count."""
+    going = islice(_goes_to(words), MOST_FOLDERS)
+    return [*folders, *(globs.absolute(value, base, home=home) for value in going for base in folders)]
+
+
+def _texts_in(words: Words, bases: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
+        for text in _values_in(word):
+            if len(text) <= LONGEST_PATH:
+                yield from ((base, text) for base in bases)
 
 
 def _goes_to(words: Words) -> Iterable[str]:
@@ -364,8 +394,8 @@ def _values_in(word: str) -> Iterable[str]:
         yield from (piece, rest)
     if word.startswith("-") and not word.startswith("--"):
         yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
-    if word.startswith("file://"):
-        yield word.removeprefix("file://")
+    if (at := word.lower().find("file://")) >= 0:
+        yield from canonical_paths((word[at:],), "/", "")
     if match := _MAGIC_PATH.match(word):
         yield word[match.end() :]
 
