@@ -401,6 +401,20 @@ COMMANDS: tuple[Trick, ...] = (
         "./make",
         files={"Makefile": "all:\n\ttrue\n", "make": EVIL_SCRIPT},
     ),
+    passing_allow(
+        "a shell of the folder around an allowed program",
+        "make",
+        "make",
+        "./sh -c make",
+        files={"Makefile": "all:\n\ttrue\n", "sh": EVIL_SCRIPT},
+    ),
+    passing_allow(
+        "a wrapper of the folder around an allowed program",
+        "make",
+        "make",
+        "./timeout 5 make",
+        files={"Makefile": "all:\n\ttrue\n", "timeout": EVIL_SCRIPT},
+    ),
     passing_allow("a path in front of the program", "ls", "ls", "PATH=.:$PATH ls", files={"ls": EVIL_SCRIPT}),
     passing_allow(
         "a count of letters that becomes the path of programs",

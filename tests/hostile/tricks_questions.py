@@ -189,6 +189,13 @@ SHOWN: tuple[Trick, ...] = (
         (ask("touch good"), terminal("touch", "evil")),
     ),
     once(
+        "once, and a shell of the folder around the program",
+        "asks for `make`, runs `./sh -c make`",
+        (ask("make"), terminal("./sh", "-c", "make")),
+        files=MAKEFILES | {"sh": "#!/bin/sh\n/bin/touch evil\n"},
+        honest=MADE,
+    ),
+    once(
         "a command is run with one more word",
         "asks for `touch good`, runs `touch good evil`",
         (ask("touch good"), terminal("touch", "good", "evil")),

@@ -29,6 +29,7 @@ from dragoman_local.sandbox import names
 from dragoman_local.workspace.policy.act import READS, Act
 from dragoman_local.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
 from dragoman_local.workspace.policy.globs import ANY, RUN, is_known, may_be, names_below
+from dragoman_local.workspace.policy.program_calls import name_of
 from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance, touches
 
 _GUARDED: Final = frozenset(
@@ -42,6 +43,9 @@ _GUARDED: Final = frozenset(
 """Names of files, and of folders with all that is in them, wherever they are. What the sandbox does not let
 commands write is among them, but for the `bin` at home: in a project that may be anything.
 """
+
+_DECIDING: Final = frozenset({"policy", "inbox", "hub", "agents"})
+"""Commands of ours with which a person decides what agents may do."""
 
 _BEGINNINGS: Final = frozenset(guarded[0] for guarded in _GUARDED)
 
@@ -161,8 +165,11 @@ class Policy(Struct, frozen=True, kw_only=True):
         if act.method == "mcp" or act.kinds <= READS or part.only_reads:
             return None
         # A word that may be anything is not a reason: else nothing with a variable in it could be approved.
+        commands = (*part.possible, *part.guesses)
         if touches(self.protected_paths, part, is_sure=True) is not Certainty.NO:
             why = "this would change files that decide what agents may do"
+        elif any("dragoman" in map(name_of, words) and not _DECIDING.isdisjoint(words) for words in commands):
+            why = "this would run Dragoman itself, which decides what agents may do"
         elif any(
             is_guarded(path, roots=act.roots, knows_head=not part.is_git)
             for path in (*part.paths, *part.links)

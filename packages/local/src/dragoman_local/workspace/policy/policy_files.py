@@ -73,7 +73,7 @@ def load_policy(
         for name, book, only_stricter in books
     ]
     own = [f"{root.rstrip('/')}/.dragoman" for root in roots]
-    protected_paths = [where.config, *own, *([file] if file else [])]
+    protected_paths = [where.config, where.state, where.data, *own, *([file] if file else [])]
     return Policy(
         layers=tuple(layer for layer in layers if layer.rules or layer.default is not None),
         remembered_rules=read_if_there(where.remembered_file).rules,

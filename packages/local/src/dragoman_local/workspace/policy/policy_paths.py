@@ -22,6 +22,8 @@ class PolicyPaths(Struct, frozen=True, kw_only=True):
     home: str
     config: str
     state: str
+    data: str
+    """With a hub's tokens, which answer questions."""
 
     @property
     def policy(self) -> str:
@@ -45,6 +47,7 @@ def policy_paths(environ: Mapping[str, str] | None = None) -> PolicyPaths:
         home=str(home_folder(env)),
         config=str(user_folder("config", env)),
         state=str(user_folder("state", env)),
+        data=str(user_folder("data", env)),
     )
 
 

@@ -184,7 +184,12 @@ def _option(field: str) -> ProgramOption:
 
 
 _FOLDERS: Final = frozenset(("", "/bin", "/usr/bin", "/usr/local/bin"))
-"""Where a program is what its name says; elsewhere an agent may have written it."""
+
+
+def is_of_system(program: str) -> bool:
+    """Whether a program is what its name says, and nothing that an agent has written."""
+    return program.rpartition("/")[0] in _FOLDERS
+
 
 MOST_LETTERS: Final = 20
 """The most options that may be letters of one word."""
@@ -270,8 +275,8 @@ class _CallReader:
         self._operands: list[str] = []
         self._carried: ProgramCall | None = None
         self._doubt: str | None = None
-        folder, _, name = words[0].rpartition("/")
-        if folder not in _FOLDERS or name != name.casefold():
+        name = words[0].rpartition("/")[2]
+        if not is_of_system(words[0]) or name != name.casefold():
             self._object(f"{words[0]} is not a program of the system")
 
     def read(self) -> ProgramCall:

@@ -35,6 +35,7 @@ from dragoman_local.workspace.policy.program_calls import (
     RUNNERS,
     SHELLS,
     is_harmless,
+    is_of_system,
     is_interpreter,
     name_of,
     read_call,
@@ -136,11 +137,11 @@ def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     # A line that begins with a flag would be a flag of the shell that it is given to.
     is_program = bool(words and words[0]) and words[0][0] not in "-+%"
     _demand(is_program, "the command names no program")
-    name = name_of(words[0])
-    if name in SHELLS:
+    name, is_runner = name_of(words[0]), is_of_system(words[0])
+    if is_runner and name in SHELLS:
         return _shell(words, is_piped=is_piped, depth=depth)
     _demand(name not in BUILTINS, f"{name} changes what the shell does")
-    if name in LOOKED_THROUGH:
+    if is_runner and name in LOOKED_THROUGH:
         return _looked_through(words, is_piped=is_piped, depth=depth)
     is_fed = is_piped and read_call(words).doubt is not None
     _demand(not is_fed, f"something is piped into {name}, which may run it")
