@@ -49,6 +49,7 @@ from dragoman_local.workspace.policy.policy_files import (
 from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman_local.workspace.policy.program_calls import AGENT_MARKS
 from dragoman_local.workspace.policy.rules import places_in
+from dragoman_local.workspace.policy.shell import whole_line
 from dragoman_local.workspace.policy.tool_inputs import FileChange, result_of, texts_of
 
 MOST_GRANTS: Final = 256
@@ -133,13 +134,12 @@ def _grants_in(act: Act) -> list[Grant]:
 
 
 def _command(act: Act) -> str:
-    """The same words elsewhere, or with other variables, are another command: what is run may look at any of
+    """The same line elsewhere, or with other variables, is another command: what is run may look at any of
     them, however harmless it is to programs that we know. Agents that mark all their commands do not say so
     when they ask.
     """
     assert act.script is not None
-    text = repr(act.script.commands) if act.script.objection is None else act.script.text
-    return repr((text, act.real_start, sorted(set(act.variables) - AGENT_MARKS)))
+    return repr((whole_line(act.script), act.real_start, sorted(set(act.variables) - AGENT_MARKS)))
 
 
 log = logging.getLogger(__name__)

@@ -70,6 +70,26 @@ class CommandScript(Struct, frozen=True, kw_only=True):
     """If it can't be read: every command that it might run, with marks (`unknown`) for unknown parts."""
 
 
+def whole_line(script: CommandScript) -> str:
+    """Return a command as a line, without the shells around it: the same for the same words, and for lines
+    with more than words (`&&`, `timeout 5`, `CI=1`) only for the same line.
+    """
+    line = script.text
+    words: list[str] = []
+    try:
+        while (words := shlex.split(line)) and _runs_line(words):
+            line = words[-1]
+    except ValueError:
+        return line
+    is_plain = script.objection is None and script.commands == (tuple(words),)
+    return shlex.join(words) if is_plain else line
+
+
+def _runs_line(words: Sequence[str]) -> bool:
+    is_shell = is_of_system(words[0]) and name_of(words[0]) in POSIX_SHELLS
+    return is_shell and words[1:-1] in (["-c"], ["-lc"], ["-l", "-c"])
+
+
 @lru_cache(maxsize=64)  # an agent announces a command, and then asks for it
 def read_line(line: str) -> CommandScript:
     """Read a line for a shell."""
