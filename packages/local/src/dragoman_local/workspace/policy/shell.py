@@ -35,8 +35,8 @@ from dragoman_local.workspace.policy.program_calls import (
     RUNNERS,
     SHELLS,
     is_harmless,
-    is_of_system,
     is_interpreter,
+    is_of_system,
     name_of,
     read_call,
 )
