@@ -113,7 +113,14 @@ def act_of_call(
         doubts=(
             *(() if is_whole else (TOO_LARGE,)),
             *_doubts(scripts, folders, unknown, raw, title),
-            *_other_deeds(kind, (title, _first(calls, "name", str) or "", *_settings(raw))),
+            *_other_deeds(
+                kind,
+                (
+                    title,
+                    _first(calls, "name", str) or "",
+                    *(str(key) for key in raw if type(raw[key]) in (int, float) or raw[key] is True),
+                ),
+            ),
             *_unasked_changes(call, known_call),
         ),
         roots=setting.roots,
@@ -143,11 +150,6 @@ def _doubts(
         yield f"its input says more than the command: {beside[0][:200]}"
     if len(title) > 2 and title[0] == title[-1] == "`" and title[1:-1] != scripts[0].text:
         yield "its title names another command"
-
-
-def _settings(raw: Mapping[Any, Any]) -> Iterator[str]:
-    """The names in a tool's input that have no text: switches, numbers."""
-    yield from (str(key) for key, value in raw.items() if value is True or type(value) in (int, float))
 
 
 def _other_deeds(kind: str, names: Iterable[str]) -> Iterator[str]:
@@ -345,8 +347,8 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
     for raw in inputs:
         for key in COMMAND_KEYS:
             command = raw.get(key)
-            verbs = ("view",) if kind in READS else () if kind == "execute" else _EDITOR_VERBS
-            if command is None or ("path" in raw and command in verbs):
+            verbs = _EDITOR_VERBS[: 1 if kind in READS else None]
+            if command is None or (kind != "execute" and "path" in raw and command in verbs):
                 continue
             script = _read(command, raw.get("args"), title)
             scripts.setdefault(script.text, script)

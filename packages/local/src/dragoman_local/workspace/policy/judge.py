@@ -37,7 +37,6 @@ from dragoman_local.workspace.policy.act_reader import act_of_command, act_of_fi
 from dragoman_local.workspace.policy.act_view import ActView
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, By, audit_entry
 from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option, usable_options
-from dragoman_local.workspace.policy.globs import is_known
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import (
     NOT_KEPT,
@@ -400,7 +399,9 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         )
         for change in act.changes
     ]
-    leaves = [folder for folder in _real_folders(act) if not act.is_in_roots(folder)] if act.roots else []
+    links = tuple(dict.fromkeys(_links_in(act))) if reads else ()
+    folders = () if act.script is None or not act.roots else act.folders()[1:]
+    leaves = [real for path, real in links if path in folders and not act.is_in_roots(real)]
     doubts = [f"a link leads to a folder outside the session: {folder}" for folder in leaves[:1]]
     return replace(
         act,
@@ -408,7 +409,7 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         real_paths=tuple(dict.fromkeys(real.values())),
         real_start="" if act.script is None else os.path.realpath(act.start),
         changes=tuple(changes),
-        links=tuple(dict.fromkeys(_links_in(act))) if reads else (),
+        links=links,
         doubts=(*act.doubts, *doubts),
     )
 
@@ -418,18 +419,10 @@ def _links_in(act: Act) -> Iterator[tuple[str, str]]:
     targets. What is not known of a name stays so.
     """
     for folder, text in islice(places_in(act), MOST_LOOKUPS):
-        path = globs.absolute(text, folder, home=act.home)
         spelled = os.path.join(folder, os.path.expanduser(text))
-        known = "/".join(takewhile(is_known, spelled.split("/")))
+        known = "/".join(takewhile(globs.is_known, spelled.split("/")))
         if "\0" not in known and (real := os.path.realpath(known)) != os.path.normpath(known):
-            yield path, real + spelled[len(known) :]
-
-
-def _real_folders(act: Act) -> Iterator[str]:
-    """The folders to which a command goes; those that text alone cannot tell are told by the rules."""
-    for folder in list(act.folders())[1:] if act.script is not None else ():
-        if is_known(folder) and os.path.realpath(folder) != folder:
-            yield os.path.realpath(folder)
+            yield globs.absolute(text, folder, home=act.home), real + spelled[len(known) :]
 
 
 def _text_of(path: str) -> str | None:

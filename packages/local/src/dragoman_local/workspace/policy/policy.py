@@ -165,10 +165,12 @@ class Policy(Struct, frozen=True, kw_only=True):
         if act.method == "mcp" or act.kinds <= READS or part.only_reads:
             return None
         # A word that may be anything is not a reason: else nothing with a variable in it could be approved.
-        commands = (*part.possible, *part.guesses)
         if touches(self.protected_paths, part, is_sure=True) is not Certainty.NO:
             why = "this would change files that decide what agents may do"
-        elif any("dragoman" in map(name_of, words) and not _DECIDING.isdisjoint(words) for words in commands):
+        elif any(
+            "dragoman" in map(name_of, words) and not _DECIDING.isdisjoint(words)
+            for words in (*part.possible, *part.guesses)
+        ):
             why = "this would run Dragoman itself, which decides what agents may do"
         elif any(
             is_guarded(path, roots=act.roots, knows_head=not part.is_git)

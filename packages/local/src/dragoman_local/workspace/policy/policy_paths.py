@@ -22,8 +22,6 @@ class PolicyPaths(Struct, frozen=True, kw_only=True):
     home: str
     config: str
     state: str
-    data: str
-    """With a hub's tokens, which answer questions."""
 
     @property
     def policy(self) -> str:
@@ -47,7 +45,6 @@ def policy_paths(environ: Mapping[str, str] | None = None) -> PolicyPaths:
         home=str(home_folder(env)),
         config=str(user_folder("config", env)),
         state=str(user_folder("state", env)),
-        data=str(user_folder("data", env)),
     )
 
 

@@ -118,8 +118,7 @@ def is_harmless(assignment: str) -> bool:
     or load code. `make` and arithmetic of a shell run what is in a value.
     """
     name, _, value = assignment.partition("=")
-    is_known = name in HARMLESS_VARIABLES or name.startswith("LC_")
-    return is_known and _PLAIN_VALUE.fullmatch(value) is not None
+    return (name in HARMLESS_VARIABLES or name.startswith("LC_")) and bool(_PLAIN_VALUE.fullmatch(value))
 
 
 def name_of(program: str) -> str:

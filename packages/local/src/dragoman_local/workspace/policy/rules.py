@@ -78,10 +78,14 @@ class ActPart(Struct, frozen=True, kw_only=True):
     """Words anywhere in it, quoted or not."""
     paths: Sequence[str] = ()
     """Its words as paths, from any folder that it may have entered before."""
-    links: Sequence[str] = ()
-    """The real targets of those paths that are links or lead through one."""
     trees: Sequence[str] = ()
     """Folders that it changes or copies with all their contents."""
+
+    @property
+    def links(self) -> Sequence[str]:
+        """The real targets of those paths that are links or lead through one."""
+        named = set(self.paths)
+        return [real for path, real in self.act.links if path in named]
 
     @property
     def reason(self) -> str | None:
@@ -105,7 +109,6 @@ def parts_of(act: Act) -> Sequence[ActPart]:
             possible=possible,
             guesses=script.commands,
             paths=paths,
-            links=_targets(act, paths),
             trees=places.trees(possible, folders),
         ),
     )
@@ -114,11 +117,10 @@ def parts_of(act: Act) -> Sequence[ActPart]:
 def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places) -> ActPart:
     act, call = whole.act, read_call(words)
     possible = possible_in_arguments(words)
-    paths = [*act.paths, *places.of(possible, folders)]
     code = [
         globs.absolute(place, folder, home=act.home) for place in call.code_places() for folder in folders
     ]
-    outside = act.roots and not all(map(act.is_in_roots, (*code, *_targets(act, code))))
+    outside = act.roots and not all(map(act.is_in_roots, (*code, *ActPart(act=act, paths=code).links)))
     return replace(
         whole,
         words=words,
@@ -129,29 +131,16 @@ def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places)
         is_git=call.program == "git" and call.subcommand != "mv",
         possible=possible,
         guesses=() if call.doubt is None else guess_words(" ".join(words)),
-        paths=paths,
-        links=_targets(act, paths),
+        paths=[*act.paths, *places.of(possible, folders)],
         trees=places.trees(possible, folders),
     )
 
 
-def _targets(act: Act, paths: Sequence[str]) -> Sequence[str]:
-    named = set(paths)
-    return [real for path, real in act.links if path in named]
-
-
 def places_in(act: Act) -> Iterator[tuple[str, str]]:
     """Return every text in a command that may be a path, with each folder from which it may count."""
-    script = act.script
-    if script is None:
-        return
-    folders = tuple(act.folders())
-    if script.objection is None:
-        possible = [words for command in script.commands for words in possible_in_arguments(command)]
-    else:
-        possible = [*script.commands, *script.possible]
-    for words in dict.fromkeys(filter(None, possible)):
-        yield from _texts_in(words, _bases(words, folders, act.home))
+    commands, possible = ((), ()) if act.script is None else (act.script.commands, act.script.possible)
+    for words in dict.fromkeys(chain(commands, possible or chain(*map(possible_in_arguments, commands)))):
+        yield from _texts_in(words, _bases(words, act.folders(), act.home)) if words else ()
 
 
 _NESTED: Final = "git would run below the session's folder, where another repository may say what it runs"
@@ -300,9 +289,12 @@ def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> C
     certainty = globs.restricts(wanted, paths, roots=act.roots, home=act.home)
     if certainty is not Certainty.NO:
         return certainty
-    # In a text for a program that nobody knows, any word may be a path.
-    guessed = () if part.words is None else (globs.absolute(each, act.start) for each in chain(*part.guesses))
-    further = (*act.possible_places, *part.links, *guessed)
+    further = (
+        *act.possible_places,
+        *part.links,
+        # In a text for a program that nobody knows, any word may be a path.
+        *(globs.absolute(word, act.start) for each in part.guesses if part.words for word in each),
+    )
     is_possible = (
         (not is_sure and (TOO_LARGE in act.doubts or act.changing_variables))
         or globs.restricts(
@@ -352,15 +344,24 @@ class _Places:
 
 def _bases(words: Words, folders: Sequence[str], home: str) -> Sequence[str]:
     """The folders from which the paths in a command may count."""
-    going = islice(_goes_to(words), MOST_FOLDERS)
-    return [*folders, *(globs.absolute(value, base, home=home) for value in going for base in folders)]
+    return [
+        *folders,
+        *(
+            globs.absolute(value, base, home=home)
+            for value in islice(_goes_to(words), MOST_FOLDERS)
+            for base in folders
+        ),
+    ]
 
 
 def _texts_in(words: Words, bases: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
-        for text in _values_in(word):
-            if len(text) <= LONGEST_PATH:
-                yield from ((base, text) for base in bases)
+    return (
+        (base, text)
+        for word in (words if words[0].startswith(".") or "/" in words[0] else words[1:])
+        for text in _values_in(word)
+        if len(text) <= LONGEST_PATH
+        for base in bases
+    )
 
 
 def _goes_to(words: Words) -> Iterable[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -75,19 +76,15 @@ def whole_line(script: CommandScript) -> str:
     with more than words (`&&`, `timeout 5`, `CI=1`) only for the same line.
     """
     line = script.text
-    words: list[str] = []
-    try:
-        while (words := shlex.split(line)) and _runs_line(words):
+    with suppress(ValueError):
+        # A shell of the system, and the line that it reads.
+        while (words := shlex.split(line))[1:-1] in (["-c"], ["-lc"], ["-l", "-c"]) and (
+            is_of_system(words[0]) and name_of(words[0]) in POSIX_SHELLS
+        ):
             line = words[-1]
-    except ValueError:
-        return line
-    is_plain = script.objection is None and script.commands == (tuple(words),)
-    return shlex.join(words) if is_plain else line
-
-
-def _runs_line(words: Sequence[str]) -> bool:
-    is_shell = is_of_system(words[0]) and name_of(words[0]) in POSIX_SHELLS
-    return is_shell and words[1:-1] in (["-c"], ["-lc"], ["-l", "-c"])
+        if script.objection is None and script.commands == (tuple(words),):
+            return shlex.join(words)
+    return line
 
 
 @lru_cache(maxsize=64)  # an agent announces a command, and then asks for it
