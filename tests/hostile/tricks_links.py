@@ -11,6 +11,7 @@ from tests.hostile.tricks_denied import NO_SECRET, passing_deny
 NEW = Effect("@here@/secret/new")
 LINK = {"pub": "-> secret"}
 BELOW = {"sub/pub": "-> ../secret"}
+MANY = " ".join("=".join(f"{letter}{number}" for number in range(39)) for letter in "abcdefgh")
 REPOSITORY = {".git": COPY_OF_REPOSITORY, "a": "a\n"}
 
 
@@ -74,6 +75,14 @@ LINKS: tuple[Trick, ...] = (
         "sed -i s/a/evil/ inner/some",
         {"inner": "-> .git", ".git/some": "a\n"},
         Effect("@here@/.git/some", "evil"),
+    ),
+    guarded_through(
+        "a file of the repository behind many words",
+        "tee",
+        "tee a",
+        f"tee {MANY} .git/evil",
+        {},
+        Effect("@here@/.git/evil"),
     ),
     passing_allow(
         "a script outside through a link",

@@ -115,6 +115,19 @@ def test_our_own_folders_are_not_written_unasked(folder: str, tmp_path: Path) ->
     assert loaded.decide(command(f"tee {tmp_path}/other/some")).outcome == "allow"
 
 
+def test_what_stands_behind_many_words_is_guarded_as_well() -> None:
+    many = " ".join("=".join(f"{letter}{number}" for number in range(39)) for letter in "abcdefgh")
+    allowed = policy('[[rule]]\ndecision = "allow"\ncommand = ["tee **", "cat **", "cd *"]\n')
+    assert allowed.decide(command(f"tee {many} .git/config")).needs_person
+    entered = " && ".join(f"cd ../{letter}" for letter in "abcdefghijklmno")
+    names = " ".join(f"x{number}" for number in range(200))
+    assert allowed.decide(command(f"{entered} && tee {names} .git/config")).outcome == "ask"
+    assert allowed.decide(command(f"cat {many}")).outcome == "allow"
+    assert (
+        allowed.decide(command("tee " + " ".join(f"x{number}" for number in range(200)))).outcome == "allow"
+    )
+
+
 def test_a_folder_above_the_session_guards_nothing_in_it() -> None:
     assert not is_guarded("/w/.claude/worktrees/a/x.py", roots=("/w/.claude/worktrees/a",))
     assert is_guarded("/w/.claude/x.py", roots=("/w/.claude/worktrees/a",))

@@ -30,7 +30,7 @@ from dragoman_local.workspace.policy.act import READS, Act
 from dragoman_local.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
 from dragoman_local.workspace.policy.globs import ANY, RUN, is_known, may_be, names_below
 from dragoman_local.workspace.policy.program_calls import name_of
-from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance, touches
+from dragoman_local.workspace.policy.rules import TOO_MANY, ActPart, PolicyRule, parts_of, relevance, touches
 
 _GUARDED: Final = frozenset(
     tuple(name.casefold().split("/"))
@@ -167,6 +167,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         # A word that may be anything is not a reason: else nothing with a variable in it could be approved.
         if touches(self.protected_paths, part, is_sure=True) is not Certainty.NO:
             why = "this would change files that decide what agents may do"
+        elif part.words is not None and TOO_MANY in part.paths:
+            why = "this names more paths than Dragoman checks"
         elif any(
             "dragoman" in map(name_of, words) and not _DECIDING.isdisjoint(words)
             for words in (*part.possible, *part.guesses)

@@ -309,6 +309,10 @@ def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> C
     return Certainty.PERHAPS if is_possible else Certainty.NO
 
 
+TOO_MANY: Final = f"/{ANY}/{ANY}"
+"""In the place of the paths that are not checked, because there are too many."""
+
+
 class _Places:
     """The words of an act's commands as paths: a limited number, so that the check is fast."""
 
@@ -323,12 +327,12 @@ class _Places:
                 found[f"/{words[0]}"] = None
             bases = _bases(words, folders, self._home)
             if len(bases) > MOST_FOLDERS:
-                return [*found, f"/{ANY}"]
+                return [*found, TOO_MANY]
             places = (globs.absolute(text, base, home=self._home) for base, text in _texts_in(words, bases))
             taken = list(islice(places, self._left + 1))
             found |= dict.fromkeys(taken[: self._left])
             if len(taken) > self._left:
-                return [*found, f"/{ANY}"]
+                return [*found, TOO_MANY]
             self._left -= len(taken)
         return list(found)
 
