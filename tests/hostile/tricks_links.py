@@ -36,6 +36,7 @@ LINKS: tuple[Trick, ...] = (
     read_through("through a link in a value", "dd if=pub/key"),
     read_through("through a link in an address", "curl -s file://@here@/pub/key", needs="curl"),
     read_through("through a link and a pattern", "cat pub/k*"),
+    read_through("through a link that a pattern finds", "cat ?ub/k*"),
     read_through("through a link in an inner shell", "bash -c 'cat pub/key; exit $?'"),
     read_through("in an address of this host", "curl -s file://localhost@here@/secret/key", {}, needs="curl"),
     read_through("in the script of a program", """awk 'BEGIN{getline x < "secret/key"; print x}'""", {}),
