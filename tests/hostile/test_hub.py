@@ -34,6 +34,8 @@ from tests.hostile.tricks_claims import CLAIMS
 from tests.hostile.tricks_commands import COMMANDS
 from tests.hostile.tricks_denied import DENIED
 from tests.hostile.tricks_faces import FACES, RENAMED
+from tests.hostile.tricks_lines import LINES
+from tests.hostile.tricks_links import LINKS
 from tests.hostile.tricks_places import PLACES
 from tests.hostile.tricks_questions import QUESTIONS, RESTARTED
 from tests.hostile.tricks_speech import SPEECH
@@ -41,7 +43,7 @@ from tests.hostile.tricks_weight import RULES, WEIGHTS, Weight
 
 pytestmark = pytest.mark.timeout(600)  # the first test waits for all tricks
 
-ALL = (*COMMANDS, *DENIED, *PLACES, *QUESTIONS, *CLAIMS, *ALWAYS, *SPEECH, *RESTARTED)
+ALL = (*COMMANDS, *DENIED, *LINKS, *LINES, *PLACES, *QUESTIONS, *CLAIMS, *ALWAYS, *SPEECH, *RESTARTED)
 TRICKS = [trick for trick in ALL if not trick.needs or shutil.which(trick.needs)]
 STAGE = Trick(name="weight", axis="G", said="", does="", turns=(), honest=(), rules=RULES)
 

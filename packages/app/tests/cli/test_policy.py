@@ -69,6 +69,15 @@ def explained(run: Run, *arguments: str) -> dict[str, Any]:
     return found
 
 
+def test_explaining_follows_links_as_the_decision_does(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "project" / "secret").mkdir()
+    (tmp_path / "project" / "public").symlink_to("secret")
+    rules = tmp_path / "rules.toml"
+    rules.write_text('default = "allow"\n[[rule]]\ndecision = "deny"\npath = "secret/**"\n')
+    asked = explained(run, "--policy", str(rules), "--command", "cat public/key")
+    assert (asked["outcome"], asked["needs_person"]) == ("ask", True)
+
+
 def test_explaining_a_command_names_the_rule_and_the_reason(run: Run, tmp_path: Path) -> None:
     status, out, err = run("explain", "--command", "git status && git push origin")
     assert (status, err) == (0, "")

@@ -44,7 +44,7 @@ SEE_HELP = "dragoman policy explain --help"
 def run_explain(args: argparse.Namespace) -> int:
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         policy, setting = _policy(args)
-        act = _act(args, setting)
+        act = resolve(_act(args, setting))
     explanation = policy.explain(act)
     decision = policy.decide(act)
     if args.json:

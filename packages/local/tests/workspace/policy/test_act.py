@@ -93,6 +93,14 @@ def test_the_verbs_of_an_editing_tool_are_no_commands() -> None:
     assert asked(kind="read", raw_input={"command": "view", "path": "x"}).script is None
     assert asked(kind="execute", raw_input={"command": "view", "path": "x"}).script is not None
     assert asked(kind="read", raw_input={"command": "rm", "path": "x"}).script is not None
+    assert asked(kind="edit", raw_input={"command": "undo_edit", "path": "x"}).script is None
+    assert asked(kind="read", raw_input={"command": "undo_edit", "path": "x"}).script is not None
+
+
+@every("switch", [{"delete": True}, {"truncate": 0}, {"overwrite": 1}])
+def test_a_switch_says_what_a_read_does_besides(switch: dict[str, object]) -> None:
+    assert not asked(kind="read", raw_input={"path": "x", **switch}).is_clear
+    assert asked(kind="read", raw_input={"path": "x", "limit": 5, **dict.fromkeys(switch, False)}).is_clear
 
 
 def test_paths_come_from_locations_changes_and_input() -> None:

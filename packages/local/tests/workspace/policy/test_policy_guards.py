@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import pytest
 
 from dragoman_local.sandbox import names
 from dragoman_local.workspace.policy.policy import Policy, is_guarded
+from dragoman_local.workspace.policy.policy_files import load_policy
 from tests.every import every
 from tests.workspace.policy.count_questions import example_policy
 from tests.workspace.policy.makers import ROOT, command, policy, tool, write
@@ -82,6 +85,47 @@ def test_the_example_policy_lets_no_agent_make_a_repository_of_its_own() -> None
 def test_nobody_approves_such_a_write_in_a_persons_place(approve: str) -> None:
     chosen = policy('[[rule]]\ndecision = "allow"\n', approve=approve)  # type: ignore[arg-type]
     assert chosen.decide(tool("edit", ".git/config")).outcome == "deny"
+
+
+@every(
+    "line",
+    [
+        "dragoman policy allow --command x",
+        "/usr/bin/dragoman inbox",
+        "python3 -m dragoman hub token create x",
+        "script -qc 'dragoman policy allow --command x' /dev/null",
+        "dragoman agents add x",
+    ],
+)
+def test_no_rule_lets_an_agent_decide_through_our_own_commands(line: str) -> None:
+    assert EVERYTHING.decide(command(line)).needs_person
+    assert policy(approve="all").decide(command(line)).outcome == "deny"
+
+
+@every("line", ["dragoman review src", "git add dragoman/policy", "grep policy dragoman", "cd dragoman"])
+def test_other_commands_with_our_name_are_common_ones(line: str) -> None:
+    assert EVERYTHING.decide(command(line)).outcome == "allow"
+
+
+@every("folder", ["config", "state", "data"])
+def test_our_own_folders_are_not_written_unasked(folder: str, tmp_path: Path) -> None:
+    environ = {f"XDG_{folder.upper()}_HOME": str(tmp_path), "HOME": "/home/nobody"}
+    loaded = load_policy(roots=["/project"], approve="all", environ=environ)
+    assert loaded.decide(command(f"tee {tmp_path}/dragoman/some")).outcome == "deny"
+    assert loaded.decide(command(f"tee {tmp_path}/other/some")).outcome == "allow"
+
+
+def test_what_stands_behind_many_words_is_guarded_as_well() -> None:
+    many = " ".join("=".join(f"{letter}{number}" for number in range(39)) for letter in "abcdefgh")
+    allowed = policy('[[rule]]\ndecision = "allow"\ncommand = ["tee **", "cat **", "cd *"]\n')
+    assert allowed.decide(command(f"tee {many} .git/config")).needs_person
+    entered = " && ".join(f"cd ../{letter}" for letter in "abcdefghijklmno")
+    names = " ".join(f"x{number}" for number in range(200))
+    assert allowed.decide(command(f"{entered} && tee {names} .git/config")).outcome == "ask"
+    assert allowed.decide(command(f"cat {many}")).outcome == "allow"
+    assert (
+        allowed.decide(command("tee " + " ".join(f"x{number}" for number in range(200)))).outcome == "allow"
+    )
 
 
 def test_a_folder_above_the_session_guards_nothing_in_it() -> None:

@@ -58,7 +58,9 @@ class Act(Struct, frozen=True, kw_only=True):
     unknown_texts: tuple[str, ...] = ()
     """Texts of its input that may be paths or commands."""
     possible_places: tuple[str, ...] = ()
-    """Paths that its texts may mean, or to which links in its command lead."""
+    """Paths that its texts may mean."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Paths in its command that are links or lead through one, with their real targets."""
     doubts: tuple[str, ...] = ()
     """The reasons why its effect is uncertain: a contradiction, or too much to read."""
     roots: tuple[str, ...] = ()
@@ -125,7 +127,7 @@ class Act(Struct, frozen=True, kw_only=True):
     @property
     def changing_variables(self) -> Sequence[str]:
         """The variables with which even a harmless command may do anything."""
-        return [each for each in self.variables if not is_harmless(each.partition("=")[0])]
+        return [each for each in self.variables if not is_harmless(each)]
 
     def folders(self) -> Sequence[str]:
         """The folders in which its commands may run: their start, and wherever they go."""

@@ -113,7 +113,14 @@ def act_of_call(
         doubts=(
             *(() if is_whole else (TOO_LARGE,)),
             *_doubts(scripts, folders, unknown, raw, title),
-            *_other_deeds(kind, (title, _first(calls, "name", str) or "")),
+            *_other_deeds(
+                kind,
+                (
+                    title,
+                    _first(calls, "name", str) or "",
+                    *(str(key) for key in raw if type(raw[key]) in (int, float) or raw[key] is True),
+                ),
+            ),
             *_unasked_changes(call, known_call),
         ),
         roots=setting.roots,
@@ -146,11 +153,11 @@ def _doubts(
 
 
 def _other_deeds(kind: str, names: Iterable[str]) -> Iterator[str]:
-    """Where a call says that it reads, and its tool's name that it does something else."""
+    """Where a call says that it reads, and its tool's name or a switch that it does something else."""
     for name in names if kind in READS else ():
         verb = re.match(r"[a-z]+|[A-Z][a-z]*", name.rpartition("__")[2].lstrip("_"))
         if verb is not None and verb[0].lower() in TOOL_VERBS:
-            yield f"the tool claims to only read, but its name begins with {verb[0]!r}"
+            yield f"the tool claims to only read, but {name!r} begins with {verb[0]!r}"
             return
 
 
@@ -340,7 +347,8 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
     for raw in inputs:
         for key in COMMAND_KEYS:
             command = raw.get(key)
-            if command is None or (kind != "execute" and "path" in raw and command in _EDITOR_VERBS):
+            verbs = _EDITOR_VERBS[: 1 if kind in READS else None]
+            if command is None or (kind != "execute" and "path" in raw and command in verbs):
                 continue
             script = _read(command, raw.get("args"), title)
             scripts.setdefault(script.text, script)

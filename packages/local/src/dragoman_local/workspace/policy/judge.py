@@ -21,6 +21,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice, takewhile
 from typing import Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -30,12 +31,12 @@ from msgspec.structs import replace
 from dragoman.schema import v1
 from dragoman.system.files import open_regular
 from dragoman_local.workspace.lent_files import Access
+from dragoman_local.workspace.policy import globs
 from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_command, act_of_file
 from dragoman_local.workspace.policy.act_view import ActView
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, By, audit_entry
 from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option, usable_options
-from dragoman_local.workspace.policy.globs import is_known
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import (
     NOT_KEPT,
@@ -46,6 +47,8 @@ from dragoman_local.workspace.policy.policy_files import (
 )
 from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman_local.workspace.policy.program_calls import AGENT_MARKS
+from dragoman_local.workspace.policy.rules import places_in
+from dragoman_local.workspace.policy.shell import whole_line
 from dragoman_local.workspace.policy.tool_inputs import FileChange, result_of, texts_of
 
 MOST_GRANTS: Final = 256
@@ -130,13 +133,12 @@ def _grants_in(act: Act) -> list[Grant]:
 
 
 def _command(act: Act) -> str:
-    """The same words elsewhere, or with other variables, are another command: what is run may look at any of
+    """The same line elsewhere, or with other variables, is another command: what is run may look at any of
     them, however harmless it is to programs that we know. Agents that mark all their commands do not say so
     when they ask.
     """
     assert act.script is not None
-    text = repr(act.script.commands) if act.script.objection is None else act.script.text
-    return repr((text, act.real_start, sorted(set(act.variables) - AGENT_MARKS)))
+    return repr((whole_line(act.script), act.real_start, sorted(set(act.variables) - AGENT_MARKS)))
 
 
 log = logging.getLogger(__name__)
@@ -144,8 +146,8 @@ log = logging.getLogger(__name__)
 SHOWN_BEFORE: Final = 1024 * 1024
 """The most bytes of a file whose current content is added to an act that writes it."""
 
-MOST_WORDS: Final = 300
-"""The most words of a command to look up on the disk."""
+MOST_LOOKUPS: Final = 1000
+"""The most paths in a command to look up on the disk."""
 
 LENT_OPTIONS: Final = (
     v1.PermissionOption(option_id="allow", name="Yes, this once", kind="allow_once"),
@@ -397,7 +399,9 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         )
         for change in act.changes
     ]
-    leaves = [folder for folder in _real_folders(act) if not act.is_in_roots(folder)] if act.roots else []
+    links = tuple(dict.fromkeys(_links_in(act))) if reads else ()
+    folders = () if act.script is None or not act.roots else act.folders()[1:]
+    leaves = [real for path, real in links if path in folders and not act.is_in_roots(real)]
     doubts = [f"a link leads to a folder outside the session: {folder}" for folder in leaves[:1]]
     return replace(
         act,
@@ -405,27 +409,20 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         real_paths=tuple(dict.fromkeys(real.values())),
         real_start="" if act.script is None else os.path.realpath(act.start),
         changes=tuple(changes),
-        possible_places=(*act.possible_places, *(_links_in(act) if reads else ())),
+        links=links,
         doubts=(*act.doubts, *doubts),
     )
 
 
-def _links_in(act: Act) -> Iterator[str]:
-    """Where words of a command really lead that are links, or lead through one."""
-    if act.script is None:
-        return
-    words = [word for command in act.script.commands for word in command if word and "\0" not in word]
-    for word in dict.fromkeys(words[:MOST_WORDS]):
-        path = os.path.join(act.start, os.path.expanduser(word))
-        if os.path.lexists(path) and (real := os.path.realpath(path)) != os.path.normpath(path):
-            yield real
-
-
-def _real_folders(act: Act) -> Iterator[str]:
-    """The folders to which a command goes; those that text alone cannot tell are told by the rules."""
-    for folder in list(act.folders())[1:] if act.script is not None else ():
-        if is_known(folder) and os.path.realpath(folder) != folder:
-            yield os.path.realpath(folder)
+def _links_in(act: Act) -> Iterator[tuple[str, str]]:
+    """Paths in a command that are links or lead through one, whether or not a file is there, with their real
+    targets. What is not known of a name stays so.
+    """
+    for folder, text in islice(places_in(act), MOST_LOOKUPS):
+        spelled = os.path.join(folder, os.path.expanduser(text))
+        known = "/".join(takewhile(globs.is_known, spelled.split("/")))
+        if "\0" not in known and (real := os.path.realpath(known)) != os.path.normpath(known):
+            yield globs.absolute(text, folder, home=act.home), real + spelled[len(known) :]
 
 
 def _text_of(path: str) -> str | None:

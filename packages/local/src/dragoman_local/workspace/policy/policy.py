@@ -29,7 +29,8 @@ from dragoman_local.sandbox import names
 from dragoman_local.workspace.policy.act import READS, Act
 from dragoman_local.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
 from dragoman_local.workspace.policy.globs import ANY, RUN, is_known, may_be, names_below
-from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance, touches
+from dragoman_local.workspace.policy.program_calls import name_of
+from dragoman_local.workspace.policy.rules import TOO_MANY, ActPart, PolicyRule, parts_of, relevance, touches
 
 _GUARDED: Final = frozenset(
     tuple(name.casefold().split("/"))
@@ -42,6 +43,9 @@ _GUARDED: Final = frozenset(
 """Names of files, and of folders with all that is in them, wherever they are. What the sandbox does not let
 commands write is among them, but for the `bin` at home: in a project that may be anything.
 """
+
+_DECIDING: Final = frozenset({"policy", "inbox", "hub", "agents"})
+"""Commands of ours with which a person decides what agents may do."""
 
 _BEGINNINGS: Final = frozenset(guarded[0] for guarded in _GUARDED)
 
@@ -163,7 +167,17 @@ class Policy(Struct, frozen=True, kw_only=True):
         # A word that may be anything is not a reason: else nothing with a variable in it could be approved.
         if touches(self.protected_paths, part, is_sure=True) is not Certainty.NO:
             why = "this would change files that decide what agents may do"
-        elif any(is_guarded(path, roots=act.roots, knows_head=not part.is_git) for path in part.paths):
+        elif part.words is not None and TOO_MANY in part.paths:
+            why = "this names more paths than Dragoman checks"
+        elif any(
+            "dragoman" in map(name_of, words) and not _DECIDING.isdisjoint(words)
+            for words in (*part.possible, *part.guesses)
+        ):
+            why = "this would run Dragoman itself, which decides what agents may do"
+        elif any(
+            is_guarded(path, roots=act.roots, knows_head=not part.is_git)
+            for path in (*part.paths, *part.links)
+        ):
             why = "this would change files that make programs run commands, such as .git or agent settings"
         else:
             return None

@@ -28,6 +28,7 @@ from dragoman.decoders import convert
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.system.files import CAREFUL, lock, open_regular
+from dragoman.system.folders import user_folder
 from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
 from dragoman.text.toml import toml_skeleton
@@ -73,7 +74,9 @@ def load_policy(
         for name, book, only_stricter in books
     ]
     own = [f"{root.rstrip('/')}/.dragoman" for root in roots]
-    protected_paths = [where.config, *own, *([file] if file else [])]
+    # With tokens of a hub one can answer questions.
+    data = str(user_folder("data", os.environ if environ is None else environ))
+    protected_paths = [where.config, where.state, data, *own, *([file] if file else [])]
     return Policy(
         layers=tuple(layer for layer in layers if layer.rules or layer.default is not None),
         remembered_rules=read_if_there(where.remembered_file).rules,

@@ -74,7 +74,7 @@ BUILTINS: Final = _names("""
 LOOKED_THROUGH: Final = frozenset({"nohup", "time", "command", "timeout"})
 """Programs that only run another command, and are read together with it."""
 
-TREE_PROGRAMS: Final = _names("rm mv cp chmod chown chgrp tar zip 7z rsync scp")
+TREE_PROGRAMS: Final = _names("rm mv cp chmod chown chgrp tar bsdtar gtar pax zip 7z 7za 7zz rsync scp")
 """Programs for which a folder operand means all of its contents."""
 
 RESERVED: Final = _names(
@@ -110,9 +110,15 @@ def is_interpreter(name: str) -> bool:
     return _INTERPRETER.fullmatch(name) is not None
 
 
-def is_harmless(variable: str) -> bool:
-    """Whether setting a variable can't make a program run or load code."""
-    return variable in HARMLESS_VARIABLES or variable.startswith("LC_")
+_PLAIN_VALUE: Final = re.compile(r"(?!/|.*\.\.)[\w.:/,@+ -]*")
+
+
+def is_harmless(assignment: str) -> bool:
+    """Whether setting a variable (`NAME=value`, or `NAME` if the value is unknown) can't make a program run
+    or load code. `make` and arithmetic of a shell run what is in a value.
+    """
+    name, _, value = assignment.partition("=")
+    return (name in HARMLESS_VARIABLES or name.startswith("LC_")) and bool(_PLAIN_VALUE.fullmatch(value))
 
 
 def name_of(program: str) -> str:
@@ -177,7 +183,12 @@ def _option(field: str) -> ProgramOption:
 
 
 _FOLDERS: Final = frozenset(("", "/bin", "/usr/bin", "/usr/local/bin"))
-"""Where a program is what its name says; elsewhere an agent may have written it."""
+
+
+def is_of_system(program: str) -> bool:
+    """Whether a program is what its name says, and nothing that an agent has written."""
+    return program.rpartition("/")[0] in _FOLDERS
+
 
 MOST_LETTERS: Final = 20
 """The most options that may be letters of one word."""
@@ -189,6 +200,12 @@ _SED_SCRIPT: Final = re.compile(
     rf"(?:{_ADDRESS}(?:,{_ADDRESS})?)?(?:[pdq=]|s([/|#,:@])(?:(?!\1)[^\\\[\n])*\1(?:(?!\1)[^\\\n])*\1[gpI0-9]*)"
 )
 """One command that prints, deletes or replaces, in words that every sed takes apart alike."""
+_OPERANDS: Final = {
+    "date": re.compile(r"(?:\+.*)?", re.DOTALL),
+    "ps": re.compile(r"[aflruwx ]*"),
+    "printf": re.compile(r"(?:[^%]|%%|%[^%a-zA-Z]*[hjlLtz]*[bcdiouxXeEfFgGaAqQs])*"),
+}
+"""Operands that only show something: `date 0101` sets the clock, `ps e` shows variables, `%n` sets one."""
 
 
 class GivenFlag(NamedTuple):
@@ -257,8 +274,8 @@ class _CallReader:
         self._operands: list[str] = []
         self._carried: ProgramCall | None = None
         self._doubt: str | None = None
-        folder, _, name = words[0].rpartition("/")
-        if folder not in _FOLDERS or name != name.casefold():
+        name = words[0].rpartition("/")[2]
+        if not is_of_system(words[0]) or name != name.casefold():
             self._object(f"{words[0]} is not a program of the system")
 
     def read(self) -> ProgramCall:
@@ -374,6 +391,10 @@ class _CallReader:
             (
                 self._name == "git" and any("::" in each for each in operands),
                 "git is given an address that it may run",
+            ),
+            (
+                self._name in _OPERANDS and not _OPERANDS[self._name].fullmatch(" ".join(operands)),
+                f"{self._name} may do more than show something",
             ),
             (
                 self._has("sed") and not all(map(_SED_SCRIPT.fullmatch, scripts)),

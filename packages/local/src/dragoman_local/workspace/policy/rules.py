@@ -10,10 +10,10 @@ speak about it (`Certainty.PERHAPS`), and then the answer is never to allow.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ from dragoman_local.workspace.policy.globs import ANY, RUN, has_unknown_part, is
 from dragoman_local.workspace.policy.line_reader import Words
 from dragoman_local.workspace.policy.program_calls import TREE_PROGRAMS, name_of, read_call
 from dragoman_local.workspace.policy.shell import guess_words, possible_in_arguments
-from dragoman_local.workspace.policy.tool_inputs import LONGEST_PATH, MOST_PLACES
+from dragoman_local.workspace.policy.tool_inputs import LONGEST_PATH, MOST_PLACES, canonical_paths
 
 
 class PolicyRule(Struct, frozen=True, kw_only=True):
@@ -82,6 +82,12 @@ class ActPart(Struct, frozen=True, kw_only=True):
     """Folders that it changes or copies with all their contents."""
 
     @property
+    def links(self) -> Sequence[str]:
+        """The real targets of those paths that are links or lead through one."""
+        named = set(self.paths)
+        return [real for path, real in self.act.links if path in named]
+
+    @property
     def reason(self) -> str | None:
         return self.doubt or self.nested or self.unknown
 
@@ -111,11 +117,10 @@ def parts_of(act: Act) -> Sequence[ActPart]:
 def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places) -> ActPart:
     act, call = whole.act, read_call(words)
     possible = possible_in_arguments(words)
-    outside = act.roots and any(
-        not act.is_in_roots(globs.absolute(place, folder, home=act.home))
-        for place in call.code_places()
-        for folder in folders
-    )
+    code = [
+        globs.absolute(place, folder, home=act.home) for place in call.code_places() for folder in folders
+    ]
+    outside = act.roots and not all(map(act.is_in_roots, (*code, *ActPart(act=act, paths=code).links)))
     return replace(
         whole,
         words=words,
@@ -123,12 +128,19 @@ def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places)
         unknown=call.doubt
         or ("the command runs code from outside the session's folders" if outside else None),
         only_reads=call.only_reads,
-        is_git=call.program == "git",
+        is_git=call.program == "git" and call.subcommand != "mv",
         possible=possible,
         guesses=() if call.doubt is None else guess_words(" ".join(words)),
         paths=[*act.paths, *places.of(possible, folders)],
         trees=places.trees(possible, folders),
     )
+
+
+def places_in(act: Act) -> Iterator[tuple[str, str]]:
+    """Return every text in a command that may be a path, with each folder from which it may count."""
+    commands, possible = ((), ()) if act.script is None else (act.script.commands, act.script.possible)
+    for words in dict.fromkeys(chain(commands, possible or chain(*map(possible_in_arguments, commands)))):
+        yield from _texts_in(words, _bases(words, act.folders(), act.home)) if words else ()
 
 
 _NESTED: Final = "git would run below the session's folder, where another repository may say what it runs"
@@ -277,11 +289,17 @@ def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> C
     certainty = globs.restricts(wanted, paths, roots=act.roots, home=act.home)
     if certainty is not Certainty.NO:
         return certainty
+    further = (
+        *act.possible_places,
+        *part.links,
+        # In a text for a program that nobody knows, any word may be a path.
+        *(globs.absolute(word, act.start) for each in part.guesses if part.words for word in each),
+    )
     is_possible = (
         (not is_sure and (TOO_LARGE in act.doubts or act.changing_variables))
         or globs.restricts(
             wanted,
-            filter(is_known, act.possible_places) if is_sure else act.possible_places,
+            filter(is_known, further) if is_sure else further,
             roots=act.roots,
             home=act.home,
         )
@@ -289,6 +307,10 @@ def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> C
         or any(globs.is_above(wanted, path, roots=act.roots, home=act.home) for path in part.trees)
     )
     return Certainty.PERHAPS if is_possible else Certainty.NO
+
+
+TOO_MANY: Final = f"/{ANY}/{ANY}"
+"""In the place of the paths that are not checked, because there are too many."""
 
 
 class _Places:
@@ -303,23 +325,14 @@ class _Places:
         for words in possible:
             if has_unknown_part(words[0]):
                 found[f"/{words[0]}"] = None
-            going = list(islice(_goes_to(words), MOST_FOLDERS))
-            bases = [
-                *folders,
-                *(globs.absolute(value, base, home=self._home) for value in going for base in folders),
-            ]
+            bases = _bases(words, folders, self._home)
             if len(bases) > MOST_FOLDERS:
-                return [*found, f"/{ANY}"]
-            places = (
-                globs.absolute(value, base, home=self._home)
-                for word in (words if words[0].startswith(".") or "/" in words[0] else words[1:])
-                for value in _values_in(word)
-                for base in (bases if len(value) <= LONGEST_PATH else ())
-            )
+                return [*found, TOO_MANY]
+            places = (globs.absolute(text, base, home=self._home) for base, text in _texts_in(words, bases))
             taken = list(islice(places, self._left + 1))
             found |= dict.fromkeys(taken[: self._left])
             if len(taken) > self._left:
-                return [*found, f"/{ANY}"]
+                return [*found, TOO_MANY]
             self._left -= len(taken)
         return list(found)
 
@@ -331,6 +344,28 @@ class _Places:
             for word in words[1:MOST_FOLDERS]
             for base in folders
         ]
+
+
+def _bases(words: Words, folders: Sequence[str], home: str) -> Sequence[str]:
+    """The folders from which the paths in a command may count."""
+    return [
+        *folders,
+        *(
+            globs.absolute(value, base, home=home)
+            for value in islice(_goes_to(words), MOST_FOLDERS)
+            for base in folders
+        ),
+    ]
+
+
+def _texts_in(words: Words, bases: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return (
+        (base, text)
+        for word in (words if words[0].startswith(".") or "/" in words[0] else words[1:])
+        for text in _values_in(word)
+        if len(text) <= LONGEST_PATH
+        for base in bases
+    )
 
 
 def _goes_to(words: Words) -> Iterable[str]:
@@ -364,8 +399,8 @@ def _values_in(word: str) -> Iterable[str]:
         yield from (piece, rest)
     if word.startswith("-") and not word.startswith("--"):
         yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
-    if word.startswith("file://"):
-        yield word.removeprefix("file://")
+    if (at := word.lower().find("file://")) >= 0:
+        yield from canonical_paths((word[at:],), "/", "")
     if match := _MAGIC_PATH.match(word):
         yield word[match.end() :]
 

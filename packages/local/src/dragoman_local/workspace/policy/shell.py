@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -36,6 +37,7 @@ from dragoman_local.workspace.policy.program_calls import (
     SHELLS,
     is_harmless,
     is_interpreter,
+    is_of_system,
     name_of,
     read_call,
 )
@@ -67,6 +69,22 @@ class CommandScript(Struct, frozen=True, kw_only=True):
     """The reason why it can't be read for sure; None if it can."""
     possible: tuple[Words, ...] = ()
     """If it can't be read: every command that it might run, with marks (`unknown`) for unknown parts."""
+
+
+def whole_line(script: CommandScript) -> str:
+    """Return a command as a line, without the shells around it: the same for the same words, and for lines
+    with more than words (`&&`, `timeout 5`, `CI=1`) only for the same line.
+    """
+    line = script.text
+    with suppress(ValueError):
+        # A shell of the system, and the line that it reads.
+        while (words := shlex.split(line))[1:-1] in (["-c"], ["-lc"], ["-l", "-c"]) and (
+            is_of_system(words[0]) and name_of(words[0]) in POSIX_SHELLS
+        ):
+            line = words[-1]
+        if script.objection is None and script.commands == (tuple(words),):
+            return shlex.join(words)
+    return line
 
 
 @lru_cache(maxsize=64)  # an agent announces a command, and then asks for it
@@ -125,7 +143,7 @@ def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
 def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     _demand(words[0] not in RESERVED, f"the command is a shell construct ({words[0]!r})")
     while words and (assignment := ASSIGNS.match(words[0])):
-        _demand(is_harmless(assignment[1]), f"the command sets the variable {assignment[1]}")
+        _demand(is_harmless(words[0]), f"the command sets the variable {assignment[1]}")
         words = words[1:]
     _demand(bool(words), "the command only sets variables")
     return _command(words, is_piped=is_piped, depth=depth)
@@ -136,11 +154,11 @@ def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     # A line that begins with a flag would be a flag of the shell that it is given to.
     is_program = bool(words and words[0]) and words[0][0] not in "-+%"
     _demand(is_program, "the command names no program")
-    name = name_of(words[0])
-    if name in SHELLS:
+    name, is_runner = name_of(words[0]), is_of_system(words[0])
+    if is_runner and name in SHELLS:
         return _shell(words, is_piped=is_piped, depth=depth)
     _demand(name not in BUILTINS, f"{name} changes what the shell does")
-    if name in LOOKED_THROUGH:
+    if is_runner and name in LOOKED_THROUGH:
         return _looked_through(words, is_piped=is_piped, depth=depth)
     is_fed = is_piped and read_call(words).doubt is not None
     _demand(not is_fed, f"something is piped into {name}, which may run it")
@@ -245,8 +263,8 @@ class _CommandSet:
     def _add_simple(self, command: LineCommand, *, depth: int) -> None:
         """A command without the assignments and words of the shell's language before it."""
         for at, word in enumerate(command.words):
-            if assignment := ASSIGNS.match(word):
-                if not is_harmless(assignment[1]):
+            if ASSIGNS.match(word):
+                if not is_harmless(word):
                     self._add_anything()
             elif word not in _BEFORE_COMMANDS:
                 self.add(command._replace(words=command.words[at:]), depth=depth)
