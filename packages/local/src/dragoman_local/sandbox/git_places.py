@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from msgspec import Struct
 
@@ -43,9 +43,10 @@ def git_places(folder: str, home: str = "") -> GitPlaces:
     """Return the paths of the repository around a folder, and of those below it. A repository without a hooks
     folder gets an empty one: a missing folder can't be protected. Settings in the home folder apply to all.
     """
-    found = GitPlaces()
-    everywhere = [name for name in (".gitconfig", ".config/git/config") if home]
-    hooks = [path for name in everywhere for path in _settings(os.path.join(home, name))[1]]
+    found, hooks = GitPlaces(), list[str]()
+    for name in ("/etc/gitconfig", ".gitconfig", ".config/git/config") if home else ():
+        included, more, _ = _settings(os.path.join(home, name))
+        found, hooks = found + _parts(included), hooks + more
     above = folder
     while not os.path.lexists(os.path.join(above, ".git")) and above != os.path.dirname(above):
         above = os.path.dirname(above)
@@ -57,7 +58,7 @@ def git_places(folder: str, home: str = "") -> GitPlaces:
 
 
 def nested_repositories(folder: str) -> Iterator[str]:
-    """Return folders below this one that have a `.git`."""
+    """Return folders below this one that have a `.git`, or are a repository without a work tree."""
     level, seen = [folder], 0
     for _ in range(DEPTH):
         below = []
@@ -71,8 +72,12 @@ def nested_repositories(folder: str) -> Iterator[str]:
                     for entry in entries
                     if entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False)
                 ]
-        yield from (path for path in below if os.path.lexists(os.path.join(path, ".git")))
+        yield from (path for path in below if os.path.lexists(os.path.join(path, ".git")) or _is_bare(path))
         level = below
+
+
+def _is_bare(path: str) -> bool:
+    return all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
 
 
 def _repository(work_tree: str, hooks: list[str]) -> GitPlaces:
@@ -82,46 +87,38 @@ def _repository(work_tree: str, hooks: list[str]) -> GitPlaces:
         return elsewhere + GitPlaces((), (os.path.realpath(path),))
     if os.path.isdir(path):
         return elsewhere + GitPlaces((path,)) + _protected(path, work_tree)
+    if not os.path.lexists(path):  # it has no work tree
+        return elsewhere + _protected(work_tree, work_tree)
     pointer = os.path.realpath(os.path.join(work_tree, _line(path).removeprefix("gitdir:").strip()))
     own = elsewhere + GitPlaces((), (path,))
     common = _line(os.path.join(pointer, "commondir"))
     if common:
         return own + _linked_work_tree(path, pointer, os.path.realpath(os.path.join(pointer, common)))
-    if _is_submodule(work_tree, pointer):
+    if os.path.realpath(_work_tree_of(pointer)) == os.path.realpath(work_tree):  # it knows this work tree
         return own + GitPlaces((pointer,)) + _protected(pointer, work_tree)
     return own
 
 
 def _linked_work_tree(path: str, pointer: str, common: str) -> GitPlaces:
-    """The paths that a commit needs in the main repository. Anybody can write a file `.git`: the repository
-    must know this work tree, too, or nothing is granted.
+    """The paths that a commit needs in the main repository. Anybody can write a file `.git` and the folder
+    that it names: the repository must know this work tree, too, or nothing is granted.
     """
-    if os.path.realpath(_line(os.path.join(pointer, "gitdir"))) != os.path.realpath(path):
+    known = os.path.realpath(_line(os.path.join(pointer, "gitdir"))) == os.path.realpath(path)
+    if not known or os.path.dirname(pointer) != os.path.join(common, "worktrees"):
         return GitPlaces()
     shared = tuple(folder for name in _COMMON if os.path.isdir(folder := os.path.join(common, name)))
     return GitPlaces((pointer, *shared)) + _protected(common, os.path.dirname(path), ours=False)
-
-
-def _is_submodule(work_tree: str, pointer: str) -> bool:
-    parent = os.path.dirname(work_tree)
-    while parent != os.path.dirname(parent):
-        if pointer.startswith(os.path.join(os.path.realpath(parent), ".git", "modules") + "/"):
-            return os.path.isfile(os.path.join(pointer, "HEAD"))
-        parent = os.path.dirname(parent)
-    return False
 
 
 def _protected(git_folder: str, work_tree: str, *, ours: bool = True) -> GitPlaces:
     """Paths that decide which programs git runs, in a repository, its work trees and its submodules."""
     own = [os.path.join(git_folder, name) for name in ("hooks", "config", "config.worktree", "commondir")]
     if ours:
-        with suppress(OSError):  # it is there, or nobody may write here anyway
-            os.mkdir(own[0])
+        _make(git_folder, "hooks")
     included, hooks, each_tree = _settings(own[1])
     trees = _names(os.path.join(git_folder, "worktrees"))
     for folder in (*([git_folder] if ours else []), *trees) if each_tree else ():
-        with suppress(OSError):
-            os.close(os.open(f"{folder}/config.worktree", os.O_CREAT | os.O_WRONLY, 0o644))
+        _make(folder, "config.worktree")
     settings = (own[2], *(f"{name}/config.worktree" for name in trees))
     for path in settings:
         more = _settings(path)
@@ -132,6 +129,19 @@ def _protected(git_folder: str, work_tree: str, *, ours: bool = True) -> GitPlac
     for name in _submodules(os.path.join(git_folder, "modules")):
         found += _protected(name, _work_tree_of(name), ours=ours)
     return found
+
+
+def _make(folder: str, name: str) -> None:
+    """Create an empty one, if it is missing. A command may have made a link of each of these names, and may
+    exchange them now: none is followed.
+    """
+    with suppress(OSError), ExitStack() as stack:  # it is there, or nobody may write here anyway
+        parent = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        stack.callback(os.close, parent)
+        if os.readlink(f"/proc/self/fd/{parent}") == folder and name == "hooks":
+            os.mkdir(name, dir_fd=parent)
+        elif os.readlink(f"/proc/self/fd/{parent}") == folder:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644, dir_fd=parent))
 
 
 def _parts(paths: list[str]) -> GitPlaces:
@@ -178,8 +188,9 @@ def _submodules(folder: str) -> Iterator[str]:
 
 
 def _work_tree_of(git_folder: str) -> str:
-    """Of a submodule; only a relative folder of hooks is looked for there."""
-    for line in _content(os.path.join(git_folder, "config"), 1 << 16).splitlines():
+    """Of a submodule, as its own settings say, which may be in either file."""
+    files = (_content(os.path.join(git_folder, name), 1 << 16) for name in ("config", "config.worktree"))
+    for line in "\n".join(files).splitlines():
         name, _, value = line.partition("=")
         if name.strip().lower() == "worktree":
             return os.path.normpath(os.path.join(git_folder, value.strip().strip('"')))

@@ -30,7 +30,19 @@ SECRETS = (
     *(".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history"),
     *(".local/share/fish/fish_history", ".config/github-copilot", ".claude/.credentials.json"),
     *(".codex/auth.json", ".gemini/oauth_creds.json", ".qwen/oauth_creds.json", ".config/goose/secrets.yaml"),
-    *(".docker/run", ".docker/desktop", ".colima", ".lima", ".orbstack"),
+    *(".docker/run", ".docker/desktop", ".colima", ".lima", ".orbstack", ".rd", ".config/argocd"),
+    *(".1password", ".bitwarden-ssh-agent.sock", ".snowflake", ".snowsql", ".config/ngrok", ".ngrok2"),
+    *(".config/stripe", ".config/solana", ".config/io.datasette.llm", ".config/configstore"),
+    *(".config/scw", ".config/rancher", ".rancher", ".config/helm/registry", ".tsh", ".config/teleport"),
+    *(".config/syncthing", ".local/state/syncthing", ".local/share/atuin", ".config/borg", ".config/restic"),
+    *(".config/wireguard", ".config/openvpn", ".cert", ".config/weechat", ".weechat", ".config/Element"),
+    *(".subversion/auth", ".config/pypoetry/auth.toml", ".local/share/uv/credentials", ".mongodb"),
+    *(f".config/{name}/User/globalStorage" for name in ("Code", "VSCodium", "Cursor", "Windsurf")),
+    *(".local/share/com.vercel.cli", ".local/share/DBeaverData", ".local/share/remmina", ".hex/hex.config"),
+    *(".config/dart/pub-credentials.json", ".anthropic", ".openai", ".config/anthropic", ".config/openai"),
+    *(".kimi/credentials", ".factory/auth.json", ".local/share/amp/secrets.json"),
+    *(".android/adbkey", ".local/share/containers/podman", ".local/share/evolution", ".config/evolution"),
+    *(".config/nushell/history.txt", ".ipython/profile_default/history.sqlite"),
     *(".local/share/opencode/auth.json", ".augment/session.json", ".cursor/auth.json"),
     *(".config/glab-cli", ".config/composer/auth.json", ".composer/auth.json", ".config/heroku"),
     *(".config/netlify", ".wrangler", ".config/.wrangler", ".databrickscfg", ".kaggle", ".step", ".minikube"),
@@ -40,7 +52,7 @@ SECRETS = (
     *(".putty", ".irssi", ".config/msmtp", ".msmtprc", ".fetchmailrc", ".lesshst", ".node_repl_history"),
 )
 """Keys, passwords, tokens, cookies, and shell histories; also those of agents, except the agent whose state
-it is. Sockets of Docker are as powerful as a password of root.
+it is. Sockets of Docker are as powerful as a password of root, those of a keyring as its keys.
 """
 
 SECRET_IF = {
@@ -68,7 +80,22 @@ PROJECT = (
     *(".cursor/mcp.json", ".opencode", "opencode.json", "opencode.jsonc", ".vscode", ".idea", ".envrc"),
     *(".zed/settings.json", ".zed/tasks.json", ".factory", ".devcontainer", ".nvim.lua", ".nvimrc", ".exrc"),
     *(".lvimrc", ".dir-locals.el", ".fleet", ".windsurf", ".kimi", ".roo", ".amp", ".mise.toml", ".autoenv"),
-    *(".gdbinit", ".lldbinit", ".cursor/hooks.json"),
+    *(".gdbinit", ".lldbinit", ".cursor/hooks.json", ".cursor/environment.json", ".claude/skills", ".vibe"),
+    *(f".{agent}/{name}" for agent in ("gemini", "qwen") for name in ("commands", "extensions", "hooks")),
+    *(
+        ".kiro",
+        ".continue",
+        "crush.json",
+        ".crush.json",
+        ".clinerules/hooks",
+        ".github/hooks",
+        ".pi",
+        ".junie",
+    ),
+    *(".github/copilot", ".copilot", ".trae", ".augment", ".hermes", "fastagent.config.yaml", ".fast-agent"),
+    *(".aider.conf.yml", ".zed/debug.json", ".helix", ".devcontainer.json", ".vimrc", ".dir-locals-2.el"),
+    *("mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", ".config/mise.toml", ".config/mise"),
+    *(".autoenv.zsh", ".cline"),
 )
 PROJECT_ENDINGS = (".code-workspace",)
 """Paths below a folder of the session: our policy, and files that agents, editors and shells obey when they

@@ -48,21 +48,28 @@ def boundary_for(
         git += git_places(root, home)
     obeyed = [os.path.join(root, name) for root in roots for name in (*names.PROJECT, *_by_ending(root))]
     of_home = [os.path.join(home, name) for name in names.HOME]
-    protected = [*obeyed, *of_home]
+    shown = [*of_home, str(user_folder("data", env) / "agents")]
+    protected = [*obeyed, *git.read_only, *shown]
     obeyed += of_home if _is_below(home, roots) else []
-    protected += [os.path.join(home, name) for name in names.HOME]
-    protected += [*git.read_only, str(user_folder("data", env) / "agents")]
     sockets = _sockets([*roots, *own]) if parts.network else ()
     search_path = [folder for folder in env.get("PATH", "").split(os.pathsep) if folder]
     kept = [*own, *map(os.path.realpath, search_path), *(root for root in roots if root != home)]
     hidden = _hidden(home, env, [*secrets, *sockets], own, kept)
     writable = _unique([*roots, *own, *git.writable])
-    around = (*writable, *hidden)
-    read_only = _unique(path for path in map(_there, protected) if path and _is_below(path, around))
-    writable = _unique([*writable, *_folders_between(writable, read_only, {*roots, *own})])
+    read_only = _unique(
+        real
+        for path in protected
+        if (real := _there(path))
+        and _is_below(real, (*writable, *hidden))
+        # Links and settings of git may be an earlier command's: they must not show a secret.
+        and not (
+            _is_below(real, hidden) and (path not in shown or (real != path and _is_below(path, writable)))
+        )
+    )
+    writable += _folders_between(writable, read_only, hidden, {*roots, *own})
     boundary = Boundary(
         profile=profile,
-        writable=tuple(_places(path for path in writable if path not in read_only)),
+        writable=tuple(_places(path for path in _unique(writable) if path not in read_only)),
         read_only=tuple(path for path in read_only if path not in hidden),
         reserved=tuple(
             path
@@ -183,15 +190,17 @@ def _there(path: str) -> str:
     return real if os.path.exists(real) else ""
 
 
-def _folders_between(writable: Sequence[str], read_only: Sequence[str], ends: set[str]) -> Iterator[str]:
-    """Folders around what is read-only. Each becomes a mount of its own: a folder can be moved away with all
-    that is mounted below it, but not if something is mounted on it. A repository ends with its `.git`: the
-    folders above a nested one are for moving.
+def _folders_between(
+    writable: Sequence[str], read_only: Sequence[str], hidden: Sequence[str], ends: set[str]
+) -> Iterator[str]:
+    """Folders around what is read-only or hidden. Each becomes a mount of its own: a folder can be moved away
+    with all that is mounted below it, but not if something is mounted on it. A repository ends with its
+    `.git`: the folders above a nested one are for moving.
     """
-    for path in read_only:
+    for path in (*read_only, *hidden):
         parent = os.path.dirname(path)
         while parent not in ends and not parent.endswith("/.git") and _is_below(parent, writable):
-            yield parent
+            yield from () if _is_below(parent, hidden) else (parent,)
             parent = os.path.dirname(parent)
 
 
