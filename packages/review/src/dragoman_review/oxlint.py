@@ -143,8 +143,10 @@ def _write(folder: Path, sources: Sequence[ReviewSource]) -> dict[str, ReviewSou
     (folder / "oxlintrc.json").write_bytes(msgspec.json.encode({"categories": _CATEGORIES, "rules": off}))
     names: dict[str, ReviewSource] = {}
     for number, source in enumerate(sources):
-        suffix = Path(source.path).suffix.lower()
-        name = f"{number}{suffix if suffix in SUFFIXES else '.js'}"
+        path = Path(source.path.lower())
+        suffix = path.suffix if path.suffix in SUFFIXES else ".js"
+        # A `.d.ts` holds declarations, which are mistakes in other files.
+        name = f"{number}{'.d' if path.stem.endswith('.d') else ''}{suffix}"
         (folder / name).write_bytes(source.text.encode())
         names[name] = source
     return names
