@@ -238,6 +238,7 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
 def read_diff(diff: bytes) -> Iterator[GitChangedFile]:
     """Parse the files and new lines of a diff without context."""
     path: str | None = None
+    name = b""
     is_new = False
     lines: set[int] = set()
     rows = iter(diff.split(b"\n"))
@@ -246,8 +247,13 @@ def read_diff(diff: bytes) -> Iterator[GitChangedFile]:
             if path is not None:
                 yield GitChangedFile(path, None if is_new else frozenset(lines))
             path, is_new, lines = None, False, set()
+            name = row[len(row) // 2 + 6 :]  # the name twice; other names come with `rename to`
         elif row.startswith(b"new file mode"):
             is_new = True
+        elif row.startswith(b"rename to "):
+            name = re.sub(rb'"?', rb"\g<0>b/", row[10:], count=1)
+        elif row.startswith(b"Binary files "):  # one sign makes a text binary: it is looked at as a whole
+            path, is_new = _name(name), True
         elif row.startswith(b"+++ "):
             path = _name(row[4:])
         elif hunk := _HUNK.match(row):
