@@ -111,7 +111,9 @@ async def test_text_that_looks_like_a_diff_is_text(project: Path) -> None:
     assert found((await changes(project)).files) == {"a.py": frozenset({2, 3, 4, 5})}
 
 
-async def test_a_deleted_file_is_no_changed_text_and_whoever_reads_tells_what_is_binary(project: Path) -> None:
+async def test_a_deleted_file_is_no_changed_text_and_whoever_reads_tells_what_is_binary(
+    project: Path,
+) -> None:
     (project / "a.py").unlink()
     (project / ".gitignore").write_bytes(b"\0\1")
     assert found((await changes(project)).files) == {".gitignore": None}
