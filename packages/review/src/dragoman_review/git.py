@@ -238,16 +238,15 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
 def read_diff(diff: bytes) -> Iterator[GitChangedFile]:
     """Parse the files and new lines of a diff without context."""
     path: str | None = None
-    name = b""
-    is_new = False
+    is_new, name = False, b""
     lines: set[int] = set()
     rows = iter(diff.split(b"\n"))
     for row in rows:
         if row.startswith(b"diff --git "):
             if path is not None:
                 yield GitChangedFile(path, None if is_new else frozenset(lines))
-            path, is_new, lines = None, False, set()
-            name = row[len(row) // 2 + 6 :]  # the name twice; other names come with `rename to`
+            # The row has the name twice; other names come with `rename to`.
+            path, is_new, lines, name = None, False, set(), row[len(row) // 2 + 6 :]
         elif row.startswith(b"new file mode"):
             is_new = True
         elif row.startswith(b"rename to "):

@@ -146,8 +146,8 @@ class MomentFold:
     def finish(self) -> Iterator[Moment]:
         """End the open moment, if there is one."""
         if self._first is not None:
-            text = "".join(self._parts)  # a secret that the stream had cut in two is whole again, too
-            text = redact(text) if len(self._parts) > 1 else text
+            # A secret that the stream had cut in two is whole again, too.
+            text = self._parts[0] if len(self._parts) == 1 else redact("".join(self._parts))
             yield msgspec.structs.replace(self._first, text=text, last=self._last)
         self._first, self._run, self._parts, self._size = None, None, [], 0
 

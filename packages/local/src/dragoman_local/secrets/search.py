@@ -68,7 +68,6 @@ _PLAIN_RUN = re.compile(
 _JOINTS = dict.fromkeys(map(ord, "_-+/"))
 
 _CRYPT = re.compile(r"\$(?:2[aby]|[15689y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|scrypt)\$", re.ASCII)
-_LINE_ESCAPES = {"\\r": "  ", "\\n": " \n", "\\t": " \t", '\\"': ' "'}
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
@@ -135,10 +134,8 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
             yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
         yield from (block.start() for block in re.finditer("kind: secret|chpasswd:", low))
         lines = text if frame is None else text.replace('\\"', " '").replace('"', "\n")
-        if "\\n" in lines:
-            lines = (
-                lines.replace("\\r", "  ").replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "')
-            )
+        # Tables have lines, which a frame writes as escapes.
+        lines = lines.replace("\\r", "  ").replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "')
         yield from (start for start, _ in table_spans(lines, low, stems))
     if signs or stems:
         yield from (start for start, _ in scheme_spans(text, parts))
