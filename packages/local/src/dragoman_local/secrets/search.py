@@ -133,8 +133,8 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         if "-" in text:
             yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
         yield from (block.start() for block in re.finditer("kind: secret|chpasswd:", low))
-        lines = text if frame is None else text.replace('\\"', " '").replace('"', "\n")
-        # Tables have lines, which a frame writes as escapes.
+        # Tables have lines, which JSON writes as escapes. In a frame each string begins with a new one.
+        lines = text if frame is None or "\\n" not in text else text.replace('\\"', " '").replace('"', "\n")
         lines = lines.replace("\\r", "  ").replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "')
         yield from (start for start, _ in table_spans(lines, low, stems))
     if signs or stems:
