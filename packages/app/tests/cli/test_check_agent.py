@@ -35,6 +35,22 @@ def test_recordings_are_kept_and_can_be_judged_again(
     assert recording.stretches("initialize")[0][0].params["protocolVersion"] == 65535
 
 
+def test_what_is_kept_and_shown_has_no_secrets_unless_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "open-sesame")
+    monkeypatch.setenv("OTHER_TOKEN", "one short sentence")  # of a prompt
+    key = "glpat-" + "a1B2" * 5
+    agent = ["sh", "-c", f'echo {key} >&2; exec "$@"', "agent", *raw("sesame"), "--token", "open-sesame"]
+    for folder, wish in (("hidden", []), ("clear", ["--no-redact"])):
+        wishes = ["--scene", "bare", "--save", str(tmp_path / folder), "--format", "json"]
+        check(*wishes, *wish, "--only", "INIT", "--", *agent)
+        kept = "".join(file.read_text() for file in (tmp_path / folder).iterdir())
+        shown = capsys.readouterr().out
+        assert [secret in kept for secret in (key, "one short sentence", "open-sesame")] == [bool(wish)] * 3
+        assert ("open-sesame" in shown) == bool(wish)
+
+
 def test_a_failure_that_does_not_show_again_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

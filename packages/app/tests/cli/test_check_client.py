@@ -15,7 +15,8 @@ from dragoman_app.cli.check_stand_in import recorder_for
 from dragoman_app.cli.recordings import read_recording
 from tests.forks import DRAGOMAN
 
-RUN = [*DRAGOMAN, "run", "hello", "--no-history", "--approve", "all"]
+KEY = "glpat-" + "a1B2" * 5
+RUN = [*DRAGOMAN, "run", f"hello {KEY}", "--no-history", "--approve", "all"]
 
 
 def check(*words: str) -> int:
@@ -40,6 +41,8 @@ def test_our_own_client_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFix
     assert "exit" in recording.facts
     assert recording.stretches("read through a link")
     assert read_recording(kept / "bare.ndjson").stretches("after all")
+    assert [file.name for file in kept.iterdir() if KEY in file.read_text()] == []
+    assert "hello [redacted]" in (kept / "full.ndjson").read_text()
     assert list(place.iterdir()) == []
 
 

@@ -105,6 +105,12 @@ def test_frames_that_say_nothing_do_not_part_a_message() -> None:
     ]
 
 
+def test_a_secret_that_the_stream_cut_in_two_is_hidden_once_it_is_whole() -> None:
+    key = "glpat-" + "a1B2" * 5
+    cut = (chunk("agent_message_chunk", part) for part in ("It is ", key[:11], key[11:], ", keep it"))
+    assert told(*cut) == [("message", "It is [redacted], keep it")]
+
+
 def test_a_cancelled_question_and_an_error_are_told() -> None:
     assert told(
         ("to_agent", {"id": 7, "result": {"outcome": {"outcome": "cancelled"}}}),

@@ -397,3 +397,14 @@ def test_a_few_frames_of_one_append_are_searched_together(monkeypatch: pytest.Mo
     assert redacted_frames[:3] == plain == frames[:3]
     assert redacted_frames == [redact(frame) for frame in frames]
     assert key not in redacted_frames[3]
+
+
+@pytest.mark.parametrize("count", [1, 3, 10, 100])
+@pytest.mark.parametrize("size", [1, 30, 300])
+def test_a_word_behind_a_telling_name_goes_wherever_the_frames_are_cut(count: int, size: int) -> None:
+    texts = [f"hello world number {'abcdefghij'[n % 10] * 3} " * size for n in range(count)]
+    params = [{"text": text, "token": "hunter" if n % 4 else "zebra"} for n, text in enumerate(texts)]
+    frames = [msgspec.json.encode({"method": "session/update", "params": each}) for each in params]
+    for _ in range(3):  # the heads are known now
+        hidden = b"".join((*redact_all(frames), *map(redact, frames)))
+        assert (b"hunter" in hidden, b"zebra" in hidden) == (False, False)

@@ -54,3 +54,30 @@ def test_a_letter_that_json_escapes_hides_nothing(text: str) -> None:
     frame = json.dumps({"text": text.format(SECRET)}).encode()
     assert b"\\u00e9" in frame
     assert b"[redacted]" in redact_frame(frame)
+
+
+@every(
+    "text",
+    [
+        "user,password\nbob,{}\n",
+        "user,password\r\nbob,{}\r\n",
+        "host\tlogin\tpasswd\nsw9\troot\t{}",
+        "*:*:*:replica:{}",
+        'x\nkey = b"{}"',
+        "x\nlog in as admin / {}",
+    ],
+)
+def test_tables_and_lines_are_found_behind_the_commas_and_escapes_of_a_message(text: str) -> None:
+    value = SECRET.capitalize() * 2
+    message = {"id": 1, "args": ["-c", text.format(value)], "cwd": "/", "timeout": None}
+    assert value.encode() not in redact_frame(json.dumps(message).encode())
+
+
+@every("key", ["xoxd-" + "a1B2" * 6 + "%2F" + "b3%2B" * 4 + "%3D", "lsv2_pt_" + "a1" * 16 + "_" + "b2" * 5])
+def test_no_end_of_a_key_stays(key: str) -> None:
+    assert redact(f"x = '{key}'") == "x = '[redacted]'"
+
+
+def test_a_mnemonic_is_found_behind_a_colon() -> None:
+    words = " ".join(["abandon", "ability", "able", "about", "above", "absent"] * 2)
+    assert redact(f'mnemonic: "{words}"') == 'mnemonic: "[redacted]"'

@@ -238,16 +238,21 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
 def read_diff(diff: bytes) -> Iterator[GitChangedFile]:
     """Parse the files and new lines of a diff without context."""
     path: str | None = None
-    is_new = False
+    is_new, name = False, b""
     lines: set[int] = set()
     rows = iter(diff.split(b"\n"))
     for row in rows:
         if row.startswith(b"diff --git "):
             if path is not None:
                 yield GitChangedFile(path, None if is_new else frozenset(lines))
-            path, is_new, lines = None, False, set()
+            # The row has the name twice; other names come with `rename to`.
+            path, is_new, lines, name = None, False, set(), row[len(row) // 2 + 6 :]
         elif row.startswith(b"new file mode"):
             is_new = True
+        elif row.startswith(b"rename to "):
+            name = re.sub(rb'"?', rb"\g<0>b/", row[10:], count=1)
+        elif row.startswith(b"Binary files "):  # one sign makes a text binary: it is looked at as a whole
+            path, is_new = _name(name), True
         elif row.startswith(b"+++ "):
             path = _name(row[4:])
         elif hunk := _HUNK.match(row):

@@ -8,6 +8,7 @@ seen by letting it mend the copies, and comparing.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -143,8 +144,9 @@ def _write(folder: Path, sources: Sequence[ReviewSource]) -> dict[str, ReviewSou
     (folder / "oxlintrc.json").write_bytes(msgspec.json.encode({"categories": _CATEGORIES, "rules": off}))
     names: dict[str, ReviewSource] = {}
     for number, source in enumerate(sources):
-        suffix = Path(source.path).suffix.lower()
-        name = f"{number}{suffix if suffix in SUFFIXES else '.js'}"
+        stem, suffix = os.path.splitext(source.path.lower())
+        # A `.d.ts` holds declarations, which are mistakes in other files.
+        name = f"{number}{'.d' if stem.endswith('.d') else ''}{suffix if suffix in SUFFIXES else '.js'}"
         (folder / name).write_bytes(source.text.encode())
         names[name] = source
     return names

@@ -111,10 +111,12 @@ async def test_text_that_looks_like_a_diff_is_text(project: Path) -> None:
     assert found((await changes(project)).files) == {"a.py": frozenset({2, 3, 4, 5})}
 
 
-async def test_deleted_and_binary_files_are_not_changed_texts(project: Path) -> None:
+async def test_a_deleted_file_is_no_changed_text_and_whoever_reads_tells_what_is_binary(
+    project: Path,
+) -> None:
     (project / "a.py").unlink()
     (project / ".gitignore").write_bytes(b"\0\1")
-    assert found((await changes(project)).files) == {}
+    assert found((await changes(project)).files) == {".gitignore": None}
 
 
 async def test_a_renamed_file_has_only_its_changed_lines(project: Path) -> None:
@@ -187,6 +189,22 @@ def test_lines_are_followed_to_where_they_went() -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_survived_as_a_diff(shown: bytes) -> None:
     list(read_diff(shown))
+
+
+@pytest.mark.parametrize("name", ["b.js", "b and b/c.js", 'ü "x".js', "x y.js", " b"])
+@pytest.mark.parametrize("act", ["add", "change", "move"])
+async def test_a_sign_that_git_takes_for_binary_hides_no_file(project: Path, act: str, name: str) -> None:
+    path, old = project / name, project / "old.js"
+    path.parent.mkdir(exist_ok=True)
+    if act != "add":
+        old = path if act == "change" else old
+        old.write_bytes(b"a\n" * 40 + b"// \0\n")
+        git(project, "add", ".")
+        git(project, "commit", "-m", "before")
+        old.rename(path)
+    path.write_bytes(b"a\n" * 40 + b"// \0\neval(x)\n")
+    git(project, "add", ".")
+    assert (await changes(project)).files == (GitChangedFile(name, None),)
 
 
 async def test_blame_names_the_commit_of_each_line_and_leaves_out_what_is_new(project: Path) -> None:

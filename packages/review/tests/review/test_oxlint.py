@@ -55,6 +55,13 @@ async def test_what_cannot_be_parsed_is_one_finding(program: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("path", ["types/a.d.ts", "A.D.MTS", "a.d.cts"])
+async def test_declarations_without_code_are_no_mistake(program: str, path: str) -> None:
+    text = "export const x: string\n"
+    assert await oxlint_findings(program, [ReviewSource(path, text)], deadline=20) == []
+    assert await oxlint_findings(program, [ReviewSource("a.ts", text)], deadline=20)
+
+
 async def test_nothing_is_left_on_the_disk(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

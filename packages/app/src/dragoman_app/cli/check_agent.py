@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dragoman.dialect.explain import explain
@@ -42,7 +42,7 @@ def _examine(
     if args.dialect == "v1":
         _advise_dialect(examination.recordings)
     title = shlex.join(args.command)
-    saved_paths = _save(Path(args.save), examination, title) if args.save else []
+    saved_paths = _save(Path(args.save), examination, title, wishes.hide) if args.save else []
     if examination.failure:
         say(f"dragoman check agent: cannot be examined: {examination.failure}", file=sys.stderr)
         if not _has_answered_wrongly(examination):
@@ -147,13 +147,13 @@ def _check_folder(path: str | None) -> None:
         raise LocalMistake(f"{path} is not empty. Choose a new folder for the recordings")
 
 
-def _save(folder: Path, examination: Examination, title: str) -> list[str]:
+def _save(folder: Path, examination: Examination, title: str, hide: Callable[[bytes], bytes]) -> list[str]:
     """Where each recording was written."""
     paths = []
     for number, recording in enumerate(examination.recordings, 1):
         scene = str(recording.facts.get("scene", "")).replace(" ", "-")
         path = folder / f"{number:02}-{scene}.ndjson"
-        write_recording(path, recording, title=f"{scene}: {title}")
+        write_recording(path, recording, title=f"{scene}: {title}", hide=hide)
         paths.append(str(path))
     return paths
 

@@ -17,7 +17,7 @@ from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, tell_person
 from dragoman_app.cli.check_interruption import Interruption
 from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Examined, Wishes, frame_lines
-from dragoman_app.cli.recordings import read_recording
+from dragoman_app.cli.recordings import hide_in_file, read_recording
 from dragoman_check.client.client_run import ClientRun, fill_command, run_client
 from dragoman_check.client.profiles import PROFILES
 from dragoman_check.conversation import Conversation
@@ -153,7 +153,11 @@ def _finish(
     names = [path.stem if not args.save else str(path) for path in paths]
     lines = [frame_lines(path) for path in paths] if args.save else ()
     examined = Examined(recordings, ("client",), title, names, lines)
-    return wishes.finish(examined, complaints=complaints, interruption=interruption)
+    try:
+        return wishes.finish(examined, complaints=complaints, interruption=interruption)
+    finally:
+        for path in paths:
+            hide_in_file(path, wishes.hide)
 
 
 def _paths(folder: Path, profile: str = "") -> list[Path]:

@@ -61,7 +61,7 @@ class Wishes:
         self.outputs = _outputs(args.format)
         self.strict: bool = args.strict
         self.details: bool = args.details
-        self.redact: bool = not args.no_redact
+        self.hide: Callable[[bytes], bytes] = bytes if args.no_redact else SecretFilter(os.environ).hide
 
     def _names(self, values: Sequence[str]) -> list[str]:
         """Our names of what is chosen; ids of the official kit are known beside them if it is asked for."""
@@ -100,7 +100,9 @@ class Wishes:
         recordings = examined.recordings
         parts = [
             ReportPart(
-                side=side, peer=peer_name(recordings, side), verdicts=judge(recordings, side, only=self.only)
+                side=side,
+                peer=self._hide_text(peer_name(recordings, side)),
+                verdicts=judge(recordings, side, only=self.only),
             )
             for side in examined.sides
         ]
@@ -119,7 +121,7 @@ class Wishes:
                 block(part.verdicts, block_reason)
         complaints = apply_waivers(self.waivers, parts, today=datetime.date.today())
         return CheckReport(
-            title=examined.title,
+            title=self._hide_text(examined.title),
             parts=parts,
             recordings=recordings,
             names=examined.names,
@@ -128,8 +130,11 @@ class Wishes:
             complaints=complaints,
             blocked_by=block_reason,
             tool=f"dragoman {VERSION}",
-            hide=_secret_filter() if self.redact else bytes,
+            hide=self.hide,
         )
+
+    def _hide_text(self, text: str) -> str:
+        return self.hide(text.encode(errors="replace")).decode()
 
     def show(self, report: CheckReport) -> None:
         # Files first: the terminal may be what is gone.
@@ -155,10 +160,6 @@ class Wishes:
 def say_progress(scene: str, number: int, count: int) -> None:
     """Report a scene on standard error before it is played."""
     say(f"scene {number} of {count}: {scene}", file=sys.stderr, flush=True)
-
-
-def _secret_filter() -> Callable[[bytes], bytes]:
-    return SecretFilter(os.environ).hide
 
 
 def split(values: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ transcript, so that a file can be judged again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import msgspec
 from dragoman.decoders import convert
 from dragoman.schema.method import Kind
 from dragoman.schema.v1.methods import METHODS
+from dragoman.system.replacement import replace_private
 from dragoman_app.apps.files import open_private
 from dragoman_check.recording import Frame, Recording, Stretch
 from dragoman_local.journal.contract import Direction, Entry, StreamInfo
@@ -60,8 +61,14 @@ def recording_of(entries: Iterable[Entry]) -> Recording:
     return recording
 
 
-def write_recording(path: str | os.PathLike[str], recording: Recording, *, title: str) -> None:
-    """Write a recording as a transcript; an existing file is not overwritten."""
+def write_recording(
+    path: str | os.PathLike[str],
+    recording: Recording,
+    *,
+    title: str,
+    hide: Callable[[bytes], bytes] = bytes,
+) -> None:
+    """Write a recording as a transcript, changed by `hide`; an existing file is not overwritten."""
     at = recording.frames[-1].at if recording.frames else 0.0
     notes: list[dict[str, Any]] = [
         *(
@@ -72,11 +79,18 @@ def write_recording(path: str | os.PathLike[str], recording: Recording, *, title
         *({"event": "fact", "name": name, "value": value} for name, value in recording.facts.items()),
     ]
     with open_private(path, how="create") as file:
-        file.write(header(StreamInfo(stream=Path(path).stem, title=title)))
+        file.write(hide(header(StreamInfo(stream=Path(path).stem, title=title)).rstrip(b"\n")) + b"\n")
         for frame in recording.frames:
-            file.write(line(Entry(frame.direction, frame.raw, frame.at)))
+            file.write(line(Entry(frame.direction, hide(frame.raw), frame.at)))
         for note in notes:
-            file.write(line(Entry("note", msgspec.json.encode(note), at)))
+            file.write(line(Entry("note", hide(msgspec.json.encode(note)), at)))
+
+
+def hide_in_file(path: Path, hide: Callable[[bytes], bytes]) -> None:
+    """Hide the secrets in a recording that another process wrote."""
+    lines = path.read_bytes().splitlines()
+    with replace_private(path) as file:
+        file.writelines(hide(text) + b"\n" for text in lines)
 
 
 def _is_plain(lines: list[bytes]) -> bool:

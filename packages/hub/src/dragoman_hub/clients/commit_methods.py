@@ -48,7 +48,7 @@ class CommitMethods:
         own_paths = await in_disk_thread(folder, _within, folder, changed_paths)
         paths = None if value_of(params.get("paths")) is None else _paths(params)
         preview = await in_disk_thread(folder, preview_commit, folder, paths=paths, own_paths=own_paths)
-        prompt, title = await self._last_prompt(session), session.state.title
+        prompt, title = await self._last_prompt(session), session.title
         message = await in_disk_thread(folder, _proposal, preview, prompt=prompt, title=title, folder=folder)
         return {
             **_describe(preview, own_paths),

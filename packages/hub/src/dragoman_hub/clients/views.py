@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 from weakref import WeakSet
 
@@ -19,21 +18,12 @@ from dragoman_hub.session.frames import encode_json, object_of, value_of
 from dragoman_hub.session.notes import parent_in
 from dragoman_local.journal import StreamInfo
 from dragoman_local.journal.erasure import FORGETTING
-from dragoman_local.secrets.search import redact
 
 PARENTS = 10_000
 """Streams of which it is remembered whether they are children."""
 
 ArchiveFilter: TypeAlias = Literal["exclude", "include", "only"]
 """The filter of a list for archived sessions."""
-
-
-@lru_cache(maxsize=1024)
-def title_without_secrets(title: str) -> str:
-    """Return a redacted title, as the journal stores it: a title is often a prompt, and devices keep lists of
-    titles.
-    """
-    return redact(title)
 
 
 class SessionViews:
@@ -148,7 +138,7 @@ class SessionViews:
             "sessionId": session.id,
             "agent": state.agent,
             "cwd": state.cwd,
-            "title": title_without_secrets(state.title),
+            "title": session.title,
             "state": session.shown_state,
             "cursor": str(session.last_visible),
             "queue": len(state.queue),

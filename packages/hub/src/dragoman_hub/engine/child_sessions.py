@@ -311,7 +311,7 @@ class ChildSessions:
         session of a client.
         """
         children = [each for each in session.ancestors() if each.state.parent]
-        names = [" ".join(child.state.title.split()) or child.id for child in children]
+        names = [" ".join(child.title.split()) or child.id for child in children]
         return ", for ".join([*names, MAIN_SESSION]) if names else ""
 
     def tree(self, session: LiveSession) -> list[dict[str, object]]:
@@ -322,7 +322,7 @@ class ChildSessions:
             line = {
                 "sessionId": child.id,
                 "parent": session.id,
-                "title": child.state.title,
+                "title": child.title,
                 "state": record.work,
                 "stopReason": record.stop_reason,
                 "asking": len(child.state.questions),

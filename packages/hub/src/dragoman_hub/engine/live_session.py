@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -50,9 +50,12 @@ from dragoman_hub.session.state import (
     tool_call_updates,
 )
 from dragoman_local.journal.entry_runs import FrameRun, RunPage
+from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
 
 log = logging.getLogger(__name__)
+
+_redact = lru_cache(1024)(redact)
 
 CLOSE_SECONDS = 5.0
 """The most seconds for an agent to end a turn whose session is being closed, and then to
@@ -148,6 +151,11 @@ class LiveSession:
     @property
     def state(self) -> SessionState:
         return self._state
+
+    @property
+    def title(self) -> str:
+        """The title as the journal stores it: it is often a prompt, and devices keep lists of titles."""
+        return _redact(self._state.title)
 
     @property
     def bounds(self) -> SessionBounds:

@@ -266,7 +266,7 @@ class ApprovalBroker:
             "params": request.shown,
             "askedAt": request.time,
             "agent": session.state.agent,
-            "title": session.state.title,
+            "title": session.title,
             **{name: value for name, value in more.items() if value},
             **request.judgement,
         }

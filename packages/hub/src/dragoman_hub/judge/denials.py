@@ -79,7 +79,7 @@ class DenialBook:
             self._denials.clear()
         said: JsonObject = {"time": line.time, "agent": line.agent, "what": what_of(line)}
         said |= {"why": line.why, "remedy": line.remedy}
-        shown = {"sessionId": session.id, "title": session.state.title, **said}
+        shown = {"sessionId": session.id, "title": session.title, **said}
         self._denials[name] = Denial(act=act, shown=shown)
         self._hub.tell(session, denial_notice(line), note=note("denied", **said))
         return session, shown

@@ -212,3 +212,19 @@ async def test_servers_that_live_in_the_client_are_not_offered(monkeypatch: pyte
         monkeypatch.setattr(stage.hub, "introduction", introduction)
         answer = await stage.client().call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
     assert answer["agentCapabilities"]["mcpCapabilities"] == {"http": True}
+
+
+async def test_nobody_who_watches_is_shown_a_secret_in_a_title() -> None:
+    key = "glpat-" + "a1B2" * 5
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.call("session/set_title", {"sessionId": session, "title": f"Deploy with {key}"})
+        turn = client.prompt(session, "ask")
+        question = await client.asked()
+        names = ("inbox", "status")
+        answers = [str(await client.call(f"_dragoman/hub/{name}")) for name in names]
+        client.allow(question)
+        await client.answer(turn)
+    assert [key in answer for answer in answers] == [False] * 2
+    assert ["Deploy with [redacted]" in answer for answer in answers] == [True] * 2

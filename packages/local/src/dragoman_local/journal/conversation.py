@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman_local.journal.contract import StoredEntry
+from dragoman_local.secrets.search import redact
 
 Kind: TypeAlias = Literal[
     "prompt", "message", "thought", "tool", "plan", "permission", "mode", "end", "error", "note"
@@ -145,7 +146,9 @@ class MomentFold:
     def finish(self) -> Iterator[Moment]:
         """End the open moment, if there is one."""
         if self._first is not None:
-            yield msgspec.structs.replace(self._first, text="".join(self._parts), last=self._last)
+            # A secret that the stream had cut in two is whole again, too.
+            text = self._parts[0] if len(self._parts) == 1 else redact("".join(self._parts))
+            yield msgspec.structs.replace(self._first, text=text, last=self._last)
         self._first, self._run, self._parts, self._size = None, None, [], 0
 
     @property

@@ -33,6 +33,8 @@ TOGETHER_BYTES = 8 * 1024
 size, separate searches are cheaper.
 """
 
+_NAME = re.compile(rb'"(?<!\\")\s*:')
+
 LONG_TEXT = 256
 """The bytes from which on it is worth checking first whether a text is prose."""
 
@@ -166,7 +168,9 @@ def _has_sign(part: bytes) -> bool:
 
 
 def _suspects(parts: Sequence[bytes]) -> set[int]:
-    places = list(frame_hint_places(_BETWEEN.join((b"", *parts))))
+    together = _BETWEEN.join((b"", *parts))
+    # The brace says that it is JSON: after its names, any word may be a secret. In prose it is not.
+    places = list(frame_hint_places(together + b"{" * (_NAME.search(together) is not None)))
     if not places:
         return set()
     starts = list(accumulate((len(part) + len(_BETWEEN) for part in parts), initial=0))
@@ -217,7 +221,7 @@ def _is_plain_head(head: bytes) -> bool:
     """Whether a frame that begins so can be judged by the rest of it."""
     # The colon makes a name of the string with which the head ends, if its quote is the end of a string.
     low = head.lower()
-    return not any(half in low for half in _HALVES) and not has_frame_hint(head + b":")
+    return not any(half in low for half in _HALVES) and not has_frame_hint(b"{" + head + b":")
 
 
 _LIST_GOES_ON = re.compile(rb'"\s*,\s*"(?:[^"\\]|\\.)*+"\s*[,\]]')
@@ -233,5 +237,5 @@ def _is_plain_tail(tail: bytes) -> bool:
         not any(half in low for half in _HALVES)
         and not tail[1:].lstrip().startswith(b":")
         and not _LIST_GOES_ON.match(tail)
-        and not has_frame_hint(tail)
+        and not has_frame_hint(b"{" + tail)
     )

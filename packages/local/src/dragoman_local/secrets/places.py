@@ -176,11 +176,9 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "=": (
         (
             "pin",
-            rf"(?<![a-z])pin(?:[ _-]?code)?(?:[ _-](?!is|ist)[a-z]{{2,12}}){{0,3}}"
+            rf"(?:(?<![a-z])|(?<=\\[nrt]))pin(?:[ _-]?code)?(?:[ _-](?!is|ist)[a-z]{{2,12}}){{0,3}}"
             rf"(?:{QUOTE})?(?: is| ist|:| *=) *(?:{QUOTE})?(?P<secret>\d{{4,8}})\b",
         ),
-        ("mnemonic", rf"mnemonic(?:{QUOTE})?{SPACE}*[:=]{SPACE}*{QUOTE}{_MANY_WORDS}"),
-        ("dockerconfigjson", rf"dockerconfigjson(?:{QUOTE})?:{SPACE}*(?:{QUOTE})?(?P<secret>[\w+/=]{{16,}})"),
     ),
     "(": (
         (
@@ -212,6 +210,8 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "": (
+        ("mnemonic", rf"mnemonic(?:{QUOTE})?{SPACE}*[:=]{SPACE}*{QUOTE}{_MANY_WORDS}"),
+        ("dockerconfigjson", rf"dockerconfigjson(?:{QUOTE})?:{SPACE}*(?:{QUOTE})?(?P<secret>[\w+/=]{{16,}})"),
         (
             "identified ",
             rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+"
@@ -267,7 +267,7 @@ _HEADS = {
     "combo": re.compile(r"(?:\s|\\n|[\"']|\A)(?!git@)[\w.+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+\Z", re.ASCII),
     "input": re.compile(_TAKES.lower() + r"[^\n]*\Z", re.ASCII),
     "slash": re.compile(
-        r"\b(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi"
+        r"(?:\b|(?<=\\[nrt]))(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi"
         r"|(?:login|user|account)(?:name)?/pass\w{0,4})\b[^\n/]*\Z",
         re.ASCII,
     ),
@@ -289,7 +289,7 @@ _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     (":543", re.compile(r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)")),
-    ("*", re.compile(r":(?:\*:){1,2}[^:\s]+:(?![^\s:]*:)(?P<secret>[^\s\"'`]+)")),
+    ("*", re.compile(r":(?:\*:){1,2}[^:\s]+:(?![^\s:\"'`]*:)(?P<secret>[^\s\"'`]+)")),
     # options of Windows; log in as admin / …
     ("/", re.compile(rf"/(?<=\s/)(?:(?:rp |p[: ]){_VALUE}| `?(?P<slash>(?=\S*\d)[^\s`]{{6,64}}))")),
     # sudo -S <<< "…"
@@ -331,6 +331,7 @@ def has_prose_place(low: str) -> bool:
     """Whether a text of words alone can have such a place."""
     return (
         "phrase" in low
+        or "mnemonic" in low
         or "identified " in low
         or ("*" in low and "*:" in low)
         or _UNDERSCORE.search(low) is not None

@@ -133,9 +133,9 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         if "-" in text:
             yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
         yield from (block.start() for block in re.finditer("kind: secret|chpasswd:", low))
-        lines = (
-            text.replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "') if "\\n" in text else text
-        )
+        # Tables have lines, which JSON writes as escapes. In a frame each string begins with a new one.
+        lines = text if frame is None or "\\n" not in text else text.replace('\\"', " '").replace('"', "\n")
+        lines = lines.replace("\\r", "  ").replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "')
         yield from (start for start, _ in table_spans(lines, low, stems))
     if signs or stems:
         yield from (start for start, _ in scheme_spans(text, parts))
@@ -333,7 +333,9 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
 
 _RANDOM = re.compile(r"(?:[\w.-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
 _BESIDE = re.compile(
-    r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])(?<!public )key)s?\b", re.ASCII
+    r"(?:secret|token|password|passwd|credential|login|wallet|(?:(?<![a-z])|(?<=\\[nrt]))(?<!public )key)"
+    r"s?\b",
+    re.ASCII,
 )
 _OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 

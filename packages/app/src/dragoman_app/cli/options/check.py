@@ -179,7 +179,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     report_group.add_argument(
         "--ids", choices=("tck",), default="", help="in text also the ids of the official kit, acp-tck"
     )
-    report_group.add_argument("--no-redact", action="store_true", help="show secrets in frames as they are")
+    report_group.add_argument("--no-redact", action="store_true", help="show and keep secrets as they are")
 
 
 def add_review(parser: Parser) -> None:

@@ -98,7 +98,7 @@ def _session(session: LiveSession) -> SeenSession:
         session_id=session.id,
         agent=session_state.agent,
         state=state,
-        title=session_state.title,
+        title=session.title,
         cwd=session_state.cwd,
         queue=len(session_state.queue),
         asking=len(question_times),
