@@ -33,6 +33,17 @@ async def test_what_nobody_saw_is_unknown(folder: RememberedFolder) -> None:
     assert (await folder.blame("a.py"))[-1] == "person"
 
 
+async def test_a_clock_that_is_set_back_hides_nothing(
+    folder: RememberedFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as ahead:
+        ahead.setattr("time.time", lambda: 2e9)
+        await folder.turn("one", {"a.py": "made = 1\n"})
+    await folder.turn("two", {"a.py": "made = 1\nmade = 2\n"})
+    folder.write({"a.py": "made = 1\nmade = 2\ntyped = 3\n"})
+    assert await folder.blame("a.py") == ["one 1", "two 1", "person"]
+
+
 async def test_turns_of_several_sessions_share_one_line_of_looks(folder: RememberedFolder) -> None:
     await folder.turn("one", {"a.py": "first = 1\n"})
     await folder.turn("two", {"a.py": "first = 1\nsecond = 2\n"})

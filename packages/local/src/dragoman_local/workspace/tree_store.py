@@ -444,7 +444,8 @@ class TreeStore:
             last = connection.execute(
                 "select id, time, is_whole from looks where folder = ? order by id desc limit 1", (folder,)
             ).fetchone()
-            if last is not None and last[1] > capture.began_at:
+            # A last look in the future was made before the clock was set back: all others are later.
+            if last is not None and capture.began_at < last[1] <= time.time():
                 raise StaleLook
             known = self._known_files(connection, folder, None if last is None else last[:2])
             changes = list(_changes(known.entries, capture, is_sure=last is not None and bool(last[2])))
