@@ -27,7 +27,7 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
         (("--to", "7"), "choose a turn from 1 to 2"),
         (("nobody", "--to", "1"), "no session"),
         (("--undo",), "no rewind"),
-        (("--undo", "--to", "1"), "leave --to out"),
+        (("--undo", "--to", "1"), "leave --to and the steps out"),
     ):
         done = stage.command("rewind", *words)
         assert done.returncode in (1, 2)
@@ -77,7 +77,7 @@ def test_files_go_back_to_before_one_step_of_a_turn(tmp_path: Path) -> None:
         (("--to", "1", "--step", "4"), "has no step 4"),
         (("--to", "1", "--step", "0"), "has no step 0"),
         (("--step", "1"), "use --to TURN"),
-        (("--undo", "--step", "1"), "leave the steps out"),
+        (("--undo", "--step", "1"), "leave --to and the steps out"),
         (("--to", "1", "--step", "1", "--conversation"), "whole turns"),
     ):
         refused = stage.command("rewind", *words)

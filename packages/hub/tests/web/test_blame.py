@@ -13,8 +13,6 @@ from tests.web.page_sight import AXE, becomes, closes, counts, ended, faults, fi
 pytestmark = pytest.mark.timeout(240)
 
 SCROLLED = "r => { r.parentElement.scrollTop = r.offsetTop - r.parentElement.offsetTop + 20; }"
-    "range => { range.parentElement.scrollTop = range.offsetTop - range.parentElement.offsetTop + 20; }"
-)
 ON_TOP = """range => {
   const { left, bottom } = range.querySelector(".blame-who").getBoundingClientRect();
   return range.querySelector(".blame-who").contains(document.elementFromPoint(left + 60, bottom - 4));

@@ -257,8 +257,12 @@ async def _ask_agent(journal: Journal, turn: Turn, report: ForkReport, target: C
 def _show(report: ForkReport) -> None:
     verb = "is" if report.done else "would be"
     where = f" on the new branch {report.branch}" if report.branch else ""
-    files = counted(report.files, "file")
-    say(sanitize_line(f"{report.folder} {verb} as it was after turn {report.turn}{where}: {files}"))
+    say(
+        sanitize_line(
+            f"{report.folder} {verb} as it was after turn {report.turn}{where}: "
+            f"{counted(report.files, 'file')}"
+        )
+    )
     for path in report.left[:SHOWN]:
         say(sanitize_line(f"left out, because Dragoman has no copy of it: {path}"), file=sys.stderr)
     if len(report.left) > SHOWN:

@@ -60,8 +60,6 @@ class StepList(Struct, kw_only=True):
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
-    if args.undo and args.to is not None:
-        raise UsageMistake("--undo undoes the last rewind, whatever it went back to", "leave --to out")
     if not args.undo and args.to is None:
         raise UsageMistake(
             "the turn to go back to is missing", "use --to TURN, or --undo for the last rewind"
@@ -70,8 +68,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageMistake("--undo works only for files", "leave --conversation out")
     if args.to is not None and args.to < 1:
         raise UsageMistake("turns are counted from 1", "`--to 1` is the state before the first turn")
-    if args.undo and (args.steps or args.step is not None):
-        raise UsageMistake("--undo undoes the last rewind, whatever it went back to", "leave the steps out")
+    if args.undo and (args.to is not None or args.steps or args.step is not None):
+        raise UsageMistake(
+            "--undo undoes the last rewind, whatever it went back to", "leave --to and the steps out"
+        )
     if args.conversation and args.step is not None:
         raise UsageMistake("--conversation works only for whole turns", "leave --step out")
     folder = os.path.realpath(args.folder or ".")

@@ -30,10 +30,6 @@ SLACK = 0.5
 AFTER = 0.05
 """The seconds by which the clocks of files and of processes differ."""
 
-_QUESTIONS = frozenset(
-    {"terminal/create", "terminal/wait_for_exit", "session/request_permission", "fs/read_text_file"}
-)
-
 _WRITING = frozenset({"edit", "delete", "move"})
 
 By = Literal["agent", "person", "command", "unknown"]
@@ -96,7 +92,7 @@ class TurnFacts:
         self._writes: dict[str, dict[str, float]] = {}
         """By path and line, when a write through us first had it."""
         self._texts: dict[str, Counter[str]] = {}  # by path, the lines that the agent read or wrote last
-        self._found: dict[str, set[str]] = {}  # by path, lines of its writes that it had only read
+        self._found: set[tuple[str, str]] = set()  # path and line of its writes that it had only read
         self._named: dict[str, str] = {}  # by path, the last tool call that names it
         self._ends: dict[str, float] = {}  # by tool call, when it was completed
         self._kinds: dict[str, str] = {}
@@ -121,7 +117,12 @@ class TurnFacts:
                     self._see_update(update, time)
             case "fs/write_text_file":
                 self._see_write(params, time)
-            case str(method) if method in _QUESTIONS:
+            case (
+                "terminal/create"
+                | "terminal/wait_for_exit"
+                | "session/request_permission"
+                | "fs/read_text_file"
+            ) as method:
                 self._questions[str(frame.get("id"))] = (method, params)
                 if method == "session/request_permission" and isinstance(params.get("toolCall"), dict):
                     self._asked_calls[str(sequence)] = str(params["toolCall"].get("toolCallId"))
@@ -229,11 +230,9 @@ class TurnFacts:
     def _see_write(self, params: Mapping[str, Any], time: float) -> None:
         path, lines = self._relative(params.get("path")), _lines(params.get("content"))
         known = self._writes.setdefault(path, {})
-        before, self._texts[path] = self._texts.get(path, Counter()), Counter(lines)
-        for line in lines:
-            if line not in known and self._texts[path][line] <= before[line]:
-                self._found.setdefault(path, set()).add(line)
-            known.setdefault(line, time)
+        fresh, self._texts[path] = Counter(lines) - self._texts.get(path, Counter()), Counter(lines)
+        self._found |= {(path, line) for line in lines if line not in known and line not in fresh}
+        known.update({line: time for line in lines if line not in known})
 
     def _relative(self, path: object) -> str:
         whole = os.path.normpath(os.path.join(self._root, str(path)))
@@ -255,10 +254,9 @@ class TurnFacts:
         call = self._named.get(path, "")
         # What it had read before it wrote the whole file, or what changed after its call, may be a person's.
         is_late = changed_at is not None and changed_at / 1e9 > self._ends.get(call, inf) + AFTER
-        if written_at is not None and text not in self._found.get(path, ()):
+        is_own = (path, text) not in self._found if written_at is not None else call and not is_late
+        if is_own and (written_at is not None or path not in self._lines):
             return "agent", call or None
-        if written_at is None and call and path not in self._lines and not is_late:
-            return "agent", call
         return "unknown", None
 
     def announced_at(self, path: str, line: str) -> float | None:
