@@ -91,7 +91,7 @@ class Rewinds:
     failures: list[str] = field(default_factory=list)
 
     def run(self, count: int, *, typed: float = 0.05) -> None:
-        """Until that many more were undone; before a share of `typed`, a person has written something."""
+        """Until that many more were undone; `typed` is the share before which a person has written."""
         addresses = self._addresses()
         turns = sorted(self.lab.states)
         enough = self.counts["undone"] + count

@@ -29,7 +29,7 @@ def test_a_fork_has_the_files_and_the_words_of_its_turn_and_goes_on_with_any_age
         assert told in refused.stderr
     shown = stage.command("fork", "--turn", "1", "--worktree", str(there), "--dry-run")
     assert (shown.returncode, there.exists()) == (0, False)
-    assert f"{there} would be as it was after turn 1: 1 files" in shown.stdout
+    assert f"{there} would be as it was after turn 1: 1 file\n" in shown.stdout
     # From a turn that is not the last one: a brief of what was said until then.
     done = stage.command("fork", "--turn", "1", "--worktree", str(there), "--agent", stage.agent)
     assert "your next prompt brings a brief of it" in done.stdout

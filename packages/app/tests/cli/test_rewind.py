@@ -27,13 +27,14 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
         (("--to", "7"), "choose a turn from 1 to 2"),
         (("nobody", "--to", "1"), "no session"),
         (("--undo",), "no rewind"),
+        (("--undo", "--to", "1"), "leave --to and the steps out"),
     ):
         done = stage.command("rewind", *words)
         assert done.returncode in (1, 2)
         assert told in done.stderr
     shown = stage.command("rewind", "--to", "2", "--dry-run")
     assert (shown.returncode, file.read_text()) == (0, after)
-    assert "would be as it was before turn 2: 1 files" in shown.stdout
+    assert "would be as it was before turn 2: 1 file\n" in shown.stdout
     assert stage.command("rewind", "--to", "2").returncode == 0
     assert file.read_text() == "was = 0\nmade = 1\n"
     assert (
@@ -45,7 +46,7 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
     own.write_text("typed = 4\n")
     refused = stage.command("rewind", "--to", "1")
     assert (refused.returncode, file.read_text()) == (1, f"{after}typed = 3\n")
-    assert "2 of these files were changed since, by a person" in refused.stderr
+    assert "2 files changed since, by a person" in refused.stderr
     done = stage.command("rewind", "edits", "--to", "1", "--force", "--json")
     report = json.loads(done.stdout)
     assert (report["done"], report["turn"], report["failures"]) == (True, 1, [])
@@ -76,7 +77,7 @@ def test_files_go_back_to_before_one_step_of_a_turn(tmp_path: Path) -> None:
         (("--to", "1", "--step", "4"), "has no step 4"),
         (("--to", "1", "--step", "0"), "has no step 0"),
         (("--step", "1"), "use --to TURN"),
-        (("--undo", "--step", "1"), "leave the steps out"),
+        (("--undo", "--step", "1"), "leave --to and the steps out"),
         (("--to", "1", "--step", "1", "--conversation"), "whole turns"),
     ):
         refused = stage.command("rewind", *words)
@@ -86,7 +87,7 @@ def test_files_go_back_to_before_one_step_of_a_turn(tmp_path: Path) -> None:
     assert first.read_text() == after
     done = stage.command("rewind", "--to", "1", "--step", "3")
     assert (done.returncode, first.read_text()) == (0, "was = 0\none = 1\n")
-    assert "is as it was before step 3 of turn 1: 1 files" in done.stdout
+    assert "is as it was before step 3 of turn 1: 1 file\n" in done.stdout
     assert stage.command("rewind", "--to", "1", "--step", "2").returncode == 0
     assert (first.read_text(), second.exists()) == ("was = 0\none = 1\n", False)
     assert (made.read_text(), first.stat().st_mode & 0o777) == ("made\n", 0o755)  # no step made it

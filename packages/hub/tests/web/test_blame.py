@@ -12,6 +12,13 @@ from tests.web.page_sight import AXE, becomes, closes, counts, ended, faults, fi
 
 pytestmark = pytest.mark.timeout(240)
 
+SCROLLED = "r => { r.parentElement.scrollTop = r.offsetTop - r.parentElement.offsetTop + 20; }"
+ON_TOP = """range => {
+  const { left, bottom } = range.querySelector(".blame-who").getBoundingClientRect();
+  return range.querySelector(".blame-who").contains(document.elementFromPoint(left + 60, bottom - 4));
+}"""
+"""Whether the author of lines that are scrolled is drawn above them."""
+
 OF_TURN_1 = "button.blame-who:has-text('turn 1')"
 
 
@@ -42,6 +49,9 @@ def test_the_lines_of_a_file_lead_to_the_turns_that_wrote_them(visitor: Visitor,
         assert faults(page, "dialog") == []
     page.set_viewport_size(PHONE)
     fits(page, PHONE["width"])
+    page.set_viewport_size({**PHONE, "height": 320})
+    page.eval_on_selector(".blame-range.by-agent >> nth=0", SCROLLED)
+    becomes(lambda: page.eval_on_selector(".blame-range.by-agent >> nth=0", ON_TOP), True)
     page.set_viewport_size(DESK)
     counts(page, "button.blame-who:has-text('A person')", 0)  # there is nowhere to go
     page.click(OF_TURN_1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman_local.workspace.line_history import LineHistory
-from dragoman_local.workspace.snapshot_entries import Capture, SnapshotEntry
+from dragoman_local.workspace.snapshot_entries import Capture, SnapshotEntry, TurnStart
 from dragoman_local.workspace.snapshots import take_snapshot
 from tests.workspace.remembered_folder import RememberedFolder
 
@@ -31,6 +31,21 @@ async def test_what_nobody_saw_is_unknown(folder: RememberedFolder) -> None:
     assert await folder.blame("a.py") == ["unknown", "one 1", "person", "unknown", "unknown"]
     folder.write({"a.py": "was there\nmade = 1\ntyped = 2\nkilled = 3\ntyped = 4\ntyped = 5\n"})
     assert (await folder.blame("a.py"))[-1] == "person"
+
+
+async def test_a_first_look_that_is_taken_again_leaves_out_what_the_agent_has_done(
+    folder: RememberedFolder,
+) -> None:
+    folder.write({"a.py": "was there\n"})
+    await folder.look()
+    root, start = str(folder.root), TurnStart()
+    turn = folder.store.begin_turn("one", [root], stream="one")
+    async with await take_snapshot([root], store=folder.store, start=start) as early:
+        await folder.look()  # of another process
+        start.begin()
+        folder.write({"a.py": "was there\nmade = 1\n"})
+        await early.record(turn, "begin")
+    assert await folder.blame("a.py") == ["unknown", "unknown"]
 
 
 async def test_turns_of_several_sessions_share_one_line_of_looks(folder: RememberedFolder) -> None:

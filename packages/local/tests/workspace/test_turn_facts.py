@@ -46,6 +46,30 @@ def test_a_file_that_an_edit_names_without_a_text_is_the_agents(facts: TurnFacts
     assert facts.who("b.py", "made", at(10)) == ("unknown", None)
 
 
+def test_what_changed_when_the_call_was_over_may_be_a_persons(facts: TurnFacts) -> None:
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="edit", locations=[{"path": "a.py"}]))
+    facts.feed("to_client", 11.0, update(toolCallId="c1", status="completed"))
+    assert facts.who("a.py", "made", at(10.9)) == ("agent", "c1")
+    assert facts.who("a.py", "typed", at(12)) == ("unknown", None)
+
+
+def test_what_an_agent_read_before_it_wrote_the_file_is_not_its_own(facts: TurnFacts) -> None:
+    place = {"path": "a.py"}
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="edit", locations=[place]))
+    facts.feed("to_client", 10.1, {"id": 1, "method": "fs/read_text_file", "params": place})
+    facts.feed("to_agent", 10.2, {"id": 1, "result": {"content": "typed\n}\n"}})
+    write = {"method": "fs/write_text_file", "params": {**place, "content": "typed\nmade\n}\n"}}
+    facts.feed("to_client", 10.3, {"id": 2, **write})
+    assert facts.who("a.py", "made", at(10.4)) == ("agent", "c1")
+    assert facts.who("a.py", "typed", at(10.4)) == ("unknown", None)
+    facts.feed("to_client", 10.5, {"id": 3, "method": "fs/read_text_file", "params": place})
+    facts.feed("to_agent", 10.6, {"id": 3, "result": {"content": "typed\nmade\n}\n"}})
+    params = {**place, "content": "typed\nmade\n}\nmore\n}\n"}
+    facts.feed("to_client", 10.7, {"id": 4, "method": "fs/write_text_file", "params": params})
+    found = [facts.who("a.py", line, at(10.8))[0] for line in ("typed", "made", "more")]
+    assert found == ["unknown", "agent", "agent"]
+
+
 def test_a_command_changes_what_changed_while_it_ran(facts: TurnFacts) -> None:
     facts.feed("to_agent", 10.0, {"id": 1, "method": "initialize"})
     facts.feed("to_client", 20.0, update(toolCallId="c1", kind="execute", status="in_progress"))

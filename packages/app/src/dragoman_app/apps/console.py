@@ -67,6 +67,11 @@ def say(text: object = "", *, file: TextIO | None = None, end: str = "\n", flush
     print(sanitize(str(text)), file=file, end=end, flush=flush)
 
 
+def counted(count: int, noun: str) -> str:
+    """Return `1 file` or `2 files`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def confirm(question: str, *, is_agreed: bool) -> None:
     """Ask a person on the terminal, unless `is_agreed` (`--yes`). Raises `LocalMistake` without a yes."""
     if is_agreed:

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman.text.json_values import encode_json
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
+from dragoman_app.apps.console import CommandFailed, UsageMistake, counted, say, say_json
 from dragoman_app.apps.folder_memory import memory_of, open_store
 from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.folder_memory import BlamedLine, FolderMemory, look_now
@@ -245,12 +245,16 @@ def _numbers(turns: Sequence[int]) -> str:
 
 
 def _show(attestation: Attestation) -> None:
-    say(f"{attestation.commit[:12]} adds {attestation.added} lines")
+    say(f"{attestation.commit[:12]} adds {counted(attestation.added, 'line')}")
     for by, number in attestation.lines.items():
         share = 100 * number / attestation.added if attestation.added else 0
         say(f"  {by:<8} {number:>6}  {share:5.1f} %")
     for session in attestation.sessions:
-        say(sanitize_line(f"{_who(session)}: {session.lines} lines, {session.approvals} approvals"))
+        say(
+            sanitize_line(
+                f"{_who(session)}: {counted(session.lines, 'line')}, {counted(session.approvals, 'approval')}"
+            )
+        )
         for check in session.checks:
             say(sanitize_line(f"  ran in turn {check.turn}: {check.command} ({check.outcome})"))
         for turn, prompt in (session.prompts or {}).items():

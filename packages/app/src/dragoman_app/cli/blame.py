@@ -19,7 +19,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman.text.sanitize import sanitize_line
 from dragoman.version import VERSION
-from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
+from dragoman_app.apps.console import CommandFailed, UsageMistake, counted, say, say_json
 from dragoman_app.apps.folder_memory import folder_of, memory_of, open_store, read_text
 from dragoman_local.workspace.folder_memory import BlamedLine, FolderMemory, look_now
 from dragoman_local.workspace.git_objects import ask_git
@@ -60,7 +60,7 @@ def _lines(args: argparse.Namespace) -> tuple[FolderMemory, str, list[BlamedLine
         root = folder if folder in store.roots() else folder_of(store, whole)
         memory, lines = asyncio.run(_blame(store, root, os.path.relpath(whole, root)))
     if first > max(len(lines), 1):
-        raise CommandFailed(f"{file} has {len(lines)} lines", "choose others with --lines")
+        raise CommandFailed(f"{file} has {counted(len(lines), 'line')}", "choose others with --lines")
     return memory, file, lines[first - 1 : last], whole
 
 

@@ -22,7 +22,7 @@ from msgspec import Struct
 from dragoman import connect
 from dragoman.errors import CallFailed, DragomanError
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import CommandFailed, ErrorStatus, UsageMistake, say, say_json
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, UsageMistake, counted, say, say_json
 from dragoman_app.apps.folder_memory import open_store, session_turns
 from dragoman_app.apps.run.command import run as run_turn
 from dragoman_app.apps.target import ChosenAgent, confine, find_target
@@ -259,7 +259,8 @@ def _show(report: ForkReport) -> None:
     where = f" on the new branch {report.branch}" if report.branch else ""
     say(
         sanitize_line(
-            f"{report.folder} {verb} as it was after turn {report.turn}{where}: {report.files} files"
+            f"{report.folder} {verb} as it was after turn {report.turn}{where}: "
+            f"{counted(report.files, 'file')}"
         )
     )
     for path in report.left[:SHOWN]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
+from dragoman_app.apps.console import CommandFailed, UsageMistake, counted, say, say_json
 from dragoman_app.apps.folder_memory import open_recorded, open_store, session_turns
 from dragoman_app.apps.turn_steps import TurnStep, TurnSteps, read_steps
 from dragoman_app.cli.fork import copy_conversation
@@ -60,7 +60,7 @@ class StepList(Struct, kw_only=True):
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
-    if args.undo == (args.to is not None):
+    if not args.undo and args.to is None:
         raise UsageMistake(
             "the turn to go back to is missing", "use --to TURN, or --undo for the last rewind"
         )
@@ -68,8 +68,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageMistake("--undo works only for files", "leave --conversation out")
     if args.to is not None and args.to < 1:
         raise UsageMistake("turns are counted from 1", "`--to 1` is the state before the first turn")
-    if args.undo and (args.steps or args.step is not None):
-        raise UsageMistake("--undo undoes the last rewind, whatever it went back to", "leave the steps out")
+    if args.undo and (args.to is not None or args.steps or args.step is not None):
+        raise UsageMistake(
+            "--undo undoes the last rewind, whatever it went back to", "leave --to and the steps out"
+        )
     if args.conversation and args.step is not None:
         raise UsageMistake("--conversation works only for whole turns", "leave --step out")
     folder = os.path.realpath(args.folder or ".")
@@ -189,7 +191,7 @@ def _refuse(store: TreeStore, plans: Sequence[RewindPlan]) -> None:
         for path in paths[:SHOWN]:
             say(sanitize_line(f"  {path}"), file=sys.stderr)
         raise CommandFailed(
-            f"{len(paths)} of these files were changed since, by a person or an unknown program; "
+            f"{counted(len(paths), 'file')} changed since, by a person or an unknown program; "
             "nothing was put back",
             "use --force to put them back too; to undo that: dragoman rewind --undo",
         )
@@ -203,7 +205,7 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
             note = "  (changed by a person since)" if step.is_persons else ""
             say(sanitize_line(f"  {step.act:<8} {step.path}{note}"))
         more = f", {len(steps) - SHOWN} of them not shown" if len(steps) > SHOWN else ""
-        say(sanitize_line(f"{root} {verb} {where}: {len(steps)} files{more}"))
+        say(sanitize_line(f"{root} {verb} {where}: {counted(len(steps), 'file')}{more}"))
     if not is_undo and not any(report.files.values()):
         say(sanitize_line(f"All files are as they were {_moment(report)} of {report.session}."))
         say("`dragoman sessions` lists other sessions, for `dragoman rewind SESSION --to TURN`.")

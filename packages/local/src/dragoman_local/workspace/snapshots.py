@@ -122,6 +122,7 @@ class Snapshot:
         """What it does not cover."""
         self._archive = archive
         self._captures: list[Capture] = []
+        self._start: TurnStart | None = None
         self._has_twin = False
         self._is_closed = False
         self._turn: int | None = None
@@ -162,6 +163,7 @@ class Snapshot:
         return sum(len(capture.entries) for capture in self._captures)
 
     def take(self, start: TurnStart | None = None) -> None:
+        self._start = start
         with self._archive.working:
             self._archive.open()
             for ground in self._archive.grounds:
@@ -214,7 +216,7 @@ class Snapshot:
                 store.record_look(ground.root, capture, turn=turn, at=at)
                 break
             except StaleLook:
-                capture = ground.capture(keep=True)
+                capture = ground.capture(keep=True, start=self._start)  # the agent may be at work
         if at == "end" and turn is not None:
             store.end_turn(turn)
             store.keep_within_budget()
@@ -236,6 +238,7 @@ class Snapshot:
         """Return another handle of the same snapshot, which is closed separately."""
         twin = Snapshot(self._archive)
         twin.notes, twin._captures = list(self.notes), list(self._captures)
+        twin._start = self._start
         twin._has_twin = self._has_twin = True
         return twin
 

@@ -91,7 +91,10 @@ class TurnFacts:
         """By path and line that a diff adds, the last tool call with it, and when it was first told of."""
         self._writes: dict[str, dict[str, float]] = {}
         """By path and line, when a write through us first had it."""
+        self._texts: dict[str, Counter[str]] = {}  # by path, the lines that the agent read or wrote last
+        self._found: set[tuple[str, str]] = set()  # path and line of its writes that it had only read
         self._named: dict[str, str] = {}  # by path, the last tool call that names it
+        self._ends: dict[str, float] = {}  # by tool call, when it was completed
         self._kinds: dict[str, str] = {}
         self._commands: dict[str, list[float]] = {}  # by tool call or terminal: begin, and end if it has one
         self._terminal_calls: dict[str, str] = {}
@@ -114,7 +117,12 @@ class TurnFacts:
                     self._see_update(update, time)
             case "fs/write_text_file":
                 self._see_write(params, time)
-            case ("terminal/create" | "terminal/wait_for_exit" | "session/request_permission") as method:
+            case (
+                "terminal/create"
+                | "terminal/wait_for_exit"
+                | "session/request_permission"
+                | "fs/read_text_file"
+            ) as method:
                 self._questions[str(frame.get("id"))] = (method, params)
                 if method == "session/request_permission" and isinstance(params.get("toolCall"), dict):
                     self._asked_calls[str(sequence)] = str(params["toolCall"].get("toolCallId"))
@@ -155,6 +163,7 @@ class TurnFacts:
             self._commands.setdefault(call, [self._begin(time)])
             if status in ("completed", "failed"):
                 self._end(call, time)
+        self._ends[call] = time if status == "completed" else inf
         if status == "failed":
             return
         for part in _objects(update.get("content")):
@@ -192,6 +201,8 @@ class TurnFacts:
             if terminal in self.runs:
                 ended = "completed" if result.get("exitCode") == 0 else "failed"
                 self.runs[terminal] = self.runs[terminal]._replace(outcome=ended)
+        elif method == "fs/read_text_file":
+            self._texts[self._relative(params.get("path"))] = Counter(_lines(result.get("content")))
         elif method == "session/request_permission":
             call, outcome = params.get("toolCall"), result.get("outcome")
             chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
@@ -217,9 +228,11 @@ class TurnFacts:
         return unified_diff(*self._diffs[call]).text or "" if call in self._diffs else ""
 
     def _see_write(self, params: Mapping[str, Any], time: float) -> None:
-        known = self._writes.setdefault(self._relative(params.get("path")), {})
-        for line in _lines(params.get("content")):
-            known.setdefault(line, time)
+        path, lines = self._relative(params.get("path")), _lines(params.get("content"))
+        known = self._writes.setdefault(path, {})
+        fresh, self._texts[path] = Counter(lines) - self._texts.get(path, Counter()), Counter(lines)
+        self._found |= {(path, line) for line in lines if line not in known and line not in fresh}
+        known.update({line: time for line in lines if line not in known})
 
     def _relative(self, path: object) -> str:
         whole = os.path.normpath(os.path.join(self._root, str(path)))
@@ -238,8 +251,12 @@ class TurnFacts:
             command = self._command_before(written_at)
         if command is not None:
             return "command", self._terminal_calls.get(command, None if " " in command else command)
-        if written_at is not None or (path in self._named and path not in self._lines):
-            return "agent", self._named.get(path)
+        call = self._named.get(path, "")
+        # What it had read before it wrote the whole file, or what changed after its call, may be a person's.
+        is_late = changed_at is not None and changed_at / 1e9 > self._ends.get(call, inf) + AFTER
+        is_own = (path, text) not in self._found if written_at is not None else call and not is_late
+        if is_own and (written_at is not None or path not in self._lines):
+            return "agent", call or None
         return "unknown", None
 
     def announced_at(self, path: str, line: str) -> float | None:

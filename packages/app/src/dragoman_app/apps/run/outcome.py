@@ -22,7 +22,7 @@ from dragoman.errors import (
 )
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.wire.codes import INTERNAL_ERROR
-from dragoman_app.apps.console import UsageMistake
+from dragoman_app.apps.console import UsageMistake, counted
 from dragoman_app.apps.run.disk_changes import ChangesReport
 from dragoman_app.apps.run.exits import EXITS
 from dragoman_app.apps.run.output import OutputClosed
@@ -104,7 +104,7 @@ def outcome_of_changes(outcome: RunOutcome, changes: ChangesReport, *, is_strict
         name="unasked_changes",
         message="can't tell what changed on disk"
         if changes.unasked is None
-        else f"{len(changes.unasked)} files changed without approval",
+        else f"{counted(len(changes.unasked), 'file')} changed without approval",
         next_step="choose a mode of the agent that asks (--mode), or put the changes back (--changes revert)",
         result=outcome.result,
     )

@@ -17,6 +17,7 @@ from dragoman.schema.codec import read
 from dragoman.sdk.client.subagents import MARKS
 from dragoman.text.diff import changed_lines, split_lines
 from dragoman.text.sanitize import SanitizedStream, sanitize, sanitize_line
+from dragoman_app.apps.console import counted
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.events import AnyEvent
 from dragoman_app.apps.terminals import Paint
@@ -238,7 +239,7 @@ class TextView:
         if not event.unasked:
             return ""
         denied_paths = {file.path for file in event.files if file.decision == "denied"}
-        heading = f"{len(event.unasked)} files changed without approval:"
+        heading = f"{counted(len(event.unasked), 'file')} changed without approval:"
         out = [self.paint.bold(heading) + "\n"]
         out += [
             f"  {sanitize_line(path)}{' (it was denied)' if path in denied_paths else ''}\n"
