@@ -15,6 +15,18 @@ KEYS = [
     "AIza" + "c" * 35,
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefgh",
     "hf_" + "d" * 30,
+    *(f"vc{kind}_" + "k7Q2" * 8 for kind in "ak"),
+    ".".join(("st", "5f" * 12, "a9" * 16, "b8" * 16)),
+    "live_" + "a1B2c3" * 5,
+    "test_" + "0f1" * 11 + "ab",
+    "dnkey-" + "a1" * 13 + "-" + "b2" * 26,
+    "p8e-" + "aB3d" * 8,
+    "waka_" + "0a1b2c3d-0a1b-4c3d-8a1b-0a1b2c3d4e5f",
+    "polar_oat_" + "a1B2" * 10,
+    "tr_prod_" + "a1B2" * 5,
+    "signkey-prod-" + "0f" * 20,
+    "sk_dev_" + "a1B2" * 10,
+    "0f" * 18 + "NRAL",
 ]
 
 

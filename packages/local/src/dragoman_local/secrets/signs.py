@@ -16,7 +16,21 @@ _PROSE_STEMS = {
     "auth": re.compile("auth(?!ors?[^a-z]|ored|orship|orit|oriz(?!ation)|entic)"),
 }
 """Words alone can be no secret but a password or a login, and neither verbs nor authors tell one."""
-STEMS = ("auth", "cookie", "cred", "key", "otp", "pass", "psk", "pw", "secret", "sig", "token")
+STEMS = (
+    "auth",
+    "bearer",
+    "cookie",
+    "cred",
+    "jwt",
+    "key",
+    "otp",
+    "pass",
+    "psk",
+    "pw",
+    "secret",
+    "sig",
+    "token",
+)
 SETTING_STEMS = {"sessid": "sessid", "code": "code=", "pat": "_pat="}
 """Parts of telling names, and parts of names before a `=`."""
 
