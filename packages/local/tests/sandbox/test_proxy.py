@@ -34,11 +34,12 @@ class Upstream:
         while True:
             client, _ = self.listener.accept()
             with client, suppress(OSError):
-                client.settimeout(0.2)
+                client.settimeout(patience(10))  # the first word may take a while
                 said = b""
                 with suppress(TimeoutError):
                     while chunk := client.recv(65536):
                         said += chunk
+                        client.settimeout(0.2)
                         if said == b"stop":
                             return
                 self.heard.append(said)
