@@ -307,7 +307,7 @@ async def test_nbp_x9_half_a_message_leaves_with_its_client(stage: Stage, half: 
                     first, missing = (0x81, 1) if half == "a frame" else (TEXT, 0)
                     one.writer.write(struct.pack("!BBQ", first, 0xFF, 15 * MEBIBYTE + missing) + bytes(4))
                     await pour(one.writer, 15 * MEBIBYTE)
-        await until(lambda: stage.running == 0)
-        assert memory() - before <= 40 * MEBIBYTE
+        # The last connection may end a moment after its client; garbage would not go by itself.
+        await until(lambda: stage.running == 0 and memory() - before <= 40 * MEBIBYTE)
     finally:
         gc.enable()
