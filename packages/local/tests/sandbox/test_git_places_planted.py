@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from dragoman_local.sandbox.plan import boundary_for
 from tests.sandbox.stage import STRANGER, Scene, need_wall, scene
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the sandbox is Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
 
 USERS = [0, STRANGER] if os.getuid() == 0 else [os.getuid()]
 
@@ -218,6 +219,16 @@ def test_a_submodule_is_not_the_way_to_another(tmp_path: Path) -> None:
         act(stage, f"echo changed >{module}/sub2/e; echo changed >{module}/sub/e", "workspace", folder)
         assert not (module / "sub2/e").exists()
         assert (module / "sub/e").exists(), "a commit in this submodule needs it"
+
+
+def test_a_session_in_a_repository_without_a_work_tree_leaves_what_git_obeys() -> None:
+    with scene(USERS[-1]) as stage:
+        act(stage, "cd $O; git init -q --bare only", "")
+        folder = stage.outside / "only"
+        act(stage, "echo EVIL >>config; echo EVIL >hooks/post-update; echo x >objects/y", "workspace", folder)
+        assert "EVIL" not in (folder / "config").read_text()
+        assert not (folder / "hooks/post-update").exists()
+        assert (folder / "objects/y").exists(), "a push needs it"
 
 
 @pytest.mark.parametrize("uid", USERS, ids=lambda uid: "root" if uid == 0 else "user")

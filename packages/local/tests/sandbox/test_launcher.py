@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from tests.sandbox.stage import STRANGER, Scene, scene
 
 USERS = [0, STRANGER] if os.getuid() == 0 else [os.getuid()]
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the sandbox is Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
 
 
 @pytest.fixture(scope="module", params=USERS, ids=lambda uid: "root" if uid == 0 else "user")

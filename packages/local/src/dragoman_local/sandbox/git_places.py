@@ -52,8 +52,8 @@ def git_places(folder: str, home: str = "") -> GitPlaces:
         above = os.path.dirname(above)
     if above != os.path.dirname(above):
         found += _repository(above, hooks)
-    for nested in nested_repositories(folder):
-        found += _repository(nested, hooks)
+    for path in (*filter(_is_bare, (folder,)), *nested_repositories(folder)):
+        found += _repository(path, hooks)
     return found
 
 

@@ -82,20 +82,11 @@ PROJECT = (
     *(".lvimrc", ".dir-locals.el", ".fleet", ".windsurf", ".kimi", ".roo", ".amp", ".mise.toml", ".autoenv"),
     *(".gdbinit", ".lldbinit", ".cursor/hooks.json", ".cursor/environment.json", ".claude/skills", ".vibe"),
     *(f".{agent}/{name}" for agent in ("gemini", "qwen") for name in ("commands", "extensions", "hooks")),
-    *(
-        ".kiro",
-        ".continue",
-        "crush.json",
-        ".crush.json",
-        ".clinerules/hooks",
-        ".github/hooks",
-        ".pi",
-        ".junie",
-    ),
+    *(".kiro", ".continue", "crush.json", ".crush.json", ".clinerules/hooks", ".github/hooks", ".pi"),
     *(".github/copilot", ".copilot", ".trae", ".augment", ".hermes", "fastagent.config.yaml", ".fast-agent"),
     *(".aider.conf.yml", ".zed/debug.json", ".helix", ".devcontainer.json", ".vimrc", ".dir-locals-2.el"),
     *("mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", ".config/mise.toml", ".config/mise"),
-    *(".autoenv.zsh", ".cline"),
+    *(".autoenv.zsh", ".cline", ".junie"),
 )
 PROJECT_ENDINGS = (".code-workspace",)
 """Paths below a folder of the session: our policy, and files that agents, editors and shells obey when they
