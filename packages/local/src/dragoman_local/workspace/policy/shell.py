@@ -94,9 +94,10 @@ def read_line(line: str) -> CommandScript:
     try:
         return CommandScript(text=line, commands=tuple(_certain(reading, depth=0)))
     except UnreadableCommand as error:
-        return CommandScript(
-            text=line, commands=guess_words(line), objection=str(error), possible=possible_commands(reading)
-        )
+        command_set = _CommandSet()
+        command_set.add_line(reading, depth=0)
+        possible = command_set.commands()
+        return CommandScript(text=line, commands=guess_words(line), objection=str(error), possible=possible)
 
 
 def read_arguments(arguments: Sequence[str]) -> CommandScript:
@@ -152,16 +153,14 @@ def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
 def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     """The command that really runs."""
     # A line that begins with a flag would be a flag of the shell that it is given to.
-    is_program = bool(words and words[0]) and words[0][0] not in "-+%"
-    _demand(is_program, "the command names no program")
+    _demand(bool(words) and words[0][:1] not in ("", *"-+%"), "the command names no program")
     name, is_runner = name_of(words[0]), is_of_system(words[0])
     if is_runner and name in SHELLS:
         return _shell(words, is_piped=is_piped, depth=depth)
     _demand(name not in BUILTINS, f"{name} changes what the shell does")
     if is_runner and name in LOOKED_THROUGH:
         return _looked_through(words, is_piped=is_piped, depth=depth)
-    is_fed = is_piped and read_call(words).doubt is not None
-    _demand(not is_fed, f"something is piped into {name}, which may run it")
+    _demand(not (is_piped and read_call(words).doubt), f"something is piped into {name}, which may run it")
     return [words]
 
 
@@ -180,11 +179,9 @@ def _looked_through(words: Words, *, is_piped: bool, depth: int) -> Iterable[Wor
 
 
 def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
-    name, rest = name_of(words[0]), list(words[1:])
+    name, rest = name_of(words[0]), words[2:] if words[1:2] == ("-l",) else words[1:]
     _demand(not is_piped, f"something is piped into {name}, which would run it")
-    if rest[:1] == ["-l"]:
-        rest.pop(0)
-    if rest[:1] in (["-c"], ["-lc"]) and len(rest) == 2 and name in POSIX_SHELLS:
+    if rest[:1] in (("-c",), ("-lc",)) and len(rest) == 2 and name in POSIX_SHELLS:
         return _certain(LineReader(rest[1]), depth=depth + 1)
     if rest and not rest[0].startswith(("-", "+")) and rest[0]:
         return [words]  # a script in a file: a rule may name it
@@ -218,13 +215,6 @@ _CHANGERS: Final = frozenset(
 )
 _BEFORE_COMMANDS: Final = RESERVED - {"for", "case", "select", "foreach", "repeat", "[[", "(("}
 """Words of the shell's language behind which a command stands."""
-
-
-def possible_commands(reading: LineReader) -> tuple[Words, ...]:
-    """Return the commands that a shell line may run."""
-    command_set = _CommandSet()
-    command_set.add_line(reading, depth=0)
-    return command_set.commands()
 
 
 @lru_cache(maxsize=64)
