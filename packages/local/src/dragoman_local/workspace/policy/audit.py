@@ -25,7 +25,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import FileIO
@@ -167,11 +167,8 @@ class AuditLog:
         *,
         most_bytes: int = MOST_BYTES,
         rotated_files: int = KEPT,
-        on_line: Callable[[AuditEntry], object] = lambda _: None,
     ) -> None:
-        """`on_line` is called with each line, in the thread that has written it."""
         self.path = path
-        self._on_line = on_line
         self._most_bytes = most_bytes
         self._rotated_files = rotated_files
         self._lock = threading.Lock()
@@ -194,7 +191,6 @@ class AuditLog:
             size = os.fstat(descriptor).st_size
             head_file.seek(0)
             head_file.write(write_head(AuditHead(head.number + 1, digest_of(text), size)))
-        self._on_line(line)
 
     def has_written(self, line: AuditEntry) -> bool:
         """Write one line; return whether that succeeded."""
@@ -208,8 +204,10 @@ class AuditLog:
     @contextmanager
     def _open_locked(self) -> Iterator[int]:
         """The log, locked against being renamed by another process meanwhile."""
+        with suppress(FileExistsError):
+            os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700)
         while True:
-            descriptor = self._open()
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | CAREFUL, 0o600)
             try:
                 lock(descriptor)
                 if not self._is_current(descriptor):
@@ -221,14 +219,6 @@ class AuditLog:
                 return
             finally:
                 os.close(descriptor)
-
-    def _open(self) -> int:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | CAREFUL
-        try:
-            return os.open(self.path, flags, 0o600)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            return os.open(self.path, flags, 0o600)
 
     def _is_current(self, descriptor: int) -> bool:
         try:

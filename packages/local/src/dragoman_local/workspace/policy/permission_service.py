@@ -334,9 +334,9 @@ class ReportedAuditLog(AuditLog):
     """Also reports every line, and failures to write, to the event loop that made it."""
 
     def __init__(self, *, on_entry: Callable[[AuditEntry], None], on_failure: Callable[[str], None]) -> None:
-        tell = asyncio.get_running_loop().call_soon_threadsafe
-        super().__init__(policy_paths().audit, on_line=lambda line: tell(on_entry, line))
-        self._tell_failure: Callable[[str], object] = lambda why: tell(on_failure, why)
+        super().__init__(policy_paths().audit)
+        self._tell = asyncio.get_running_loop().call_soon_threadsafe
+        self._on_entry, self._on_failure = on_entry, on_failure
         self._has_failed = False
 
     def append(self, line: AuditEntry) -> None:
@@ -347,6 +347,7 @@ class ReportedAuditLog(AuditLog):
                 self._has_failed = True
                 why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
                 remedy = "set XDG_STATE_HOME to a folder where it can be"
-                self._tell_failure(f"{why}, so nothing is permitted; {remedy}")
+                self._tell(self._on_failure, f"{why}, so nothing is permitted; {remedy}")
             raise  # what is not written down is not permitted
         self._has_failed = False
+        self._tell(self._on_entry, line)

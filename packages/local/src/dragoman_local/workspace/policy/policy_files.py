@@ -50,8 +50,6 @@ MOST_BYTES: Final = 1_048_576
 PARSED: Final = 256
 """The texts whose rules are cached: parsing takes a hundred times as long as reading."""
 
-_NOTHING: Final = Rulebook((), None, ())
-
 
 def load_policy(
     *,
@@ -121,8 +119,7 @@ def read_file(path: str) -> Rulebook:
 
 
 def read_if_there(path: str) -> Rulebook:
-    text = read_text(path)
-    return _NOTHING if text is None else _parse(text, path)
+    return _parse(read_text(path) or "", path)
 
 
 _parse = lru_cache(maxsize=PARSED)(read_policy)
