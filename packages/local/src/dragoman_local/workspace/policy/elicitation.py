@@ -270,7 +270,7 @@ class AnswersError(LocalMistake):
 
 
 class FormUnanswered(Exception):
-    """No answer is valid for the form; the text gives the reason."""
+    """Nobody answers the question, or no answer is valid for the form; the text gives the reason."""
 
 
 class FormAnswers(Struct, frozen=True, kw_only=True):
@@ -355,53 +355,48 @@ class ElicitationService:
         self._answers = answers
         self._asker = asker
         self._agent = agent
-        self._on_open = on_open
-        self._on_answer = on_answer
+        self._on_open = on_open or (lambda _: None)
+        self._on_answer = on_answer or (lambda *_: None)
         self._requester_of = requester_of or (lambda _: "")
 
     async def elicit(
         self, request: v1.CreateElicitationRequest, agent: object = None
     ) -> v1.CreateElicitationResponse:
         """Answer `elicitation/create`."""
-        response, why = await self._answer(request)
-        if self._on_answer is not None:
-            answer = {} if response is None else msgspec.json.decode(write(response))
-            self._on_answer(request, str(answer.get("action", "open")))
-        if response is not None:
-            return response
-        question = {"agent": self._name(request), "why": why, "request": msgspec.json.decode(write(request))}
-        self.open.append(question)
-        if self._on_open is not None:
+        try:
+            response = await self._answer(request)
+        except FormUnanswered as error:
+            self._on_answer(request, "open")
+            asked = msgspec.json.decode(write(request))
+            question = {"agent": self._name(request), "why": str(error), "request": asked}
+            self.open.append(question)
             self._on_open(question)
-        return v1.ElicitationCancelAction()
+            return v1.ElicitationCancelAction()
+        self._on_answer(request, str(msgspec.json.decode(write(response)).get("action", "open")))
+        return response
 
-    async def _answer(
-        self, request: v1.CreateElicitationRequest
-    ) -> tuple[v1.CreateElicitationResponse | None, str]:
-        """The answer; if there is none, why."""
+    async def _answer(self, request: v1.CreateElicitationRequest) -> v1.CreateElicitationResponse:
+        """The answer; `FormUnanswered` if there is none."""
         why = "nobody can answer here"
         agent_name = self._name(request)
         if isinstance(request, v1.ElicitationFormMode):
             if self._answers is not None:
                 try:
-                    return v1.ElicitationAcceptAction(
-                        content=await asyncio.to_thread(self._answers.fill, request)
-                    ), ""
+                    values = await asyncio.to_thread(self._answers.fill, request)
+                    return v1.ElicitationAcceptAction(content=values)
                 except FormUnanswered as error:
                     why = str(error)
             if self._asker is not None:
-                return await self._asker.fill(request, agent=agent_name), ""
+                return await self._asker.fill(request, agent=agent_name)
         elif isinstance(request, v1.ElicitationUrlMode):
             action = None if self._answers is None else self._answers.urls.get(host_of(request.url) or "")
             if action is not None:
-                return (
-                    v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()
-                ), ""
+                return v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()
             if self._asker is not None:
-                return await self._asker.visit(request, agent=agent_name), ""
+                return await self._asker.visit(request, agent=agent_name)
         else:
             why = "the question is of a mode that is not known here"
-        return None, why
+        raise FormUnanswered(why)
 
     def _name(self, request: v1.CreateElicitationRequest) -> str:
         session_id = getattr(request, "session_id", None)

@@ -122,14 +122,16 @@ class PermissionService:
         self._leaves_rest = leaves_rest
         self._lent_options = lent_options
         self._threads = threads
-        self._home = os.path.expanduser("~") if home is None else home
-        self._default = ActContext(agent=agent, roots=with_real_paths(roots), home=self._home)
+        self._default = ActContext(
+            agent=agent,
+            roots=with_real_paths(roots),
+            home=os.path.expanduser("~") if home is None else home,
+        )
         self._sessions: dict[str, ActContext] = {}
 
-    def open(self, session_id: str, *, roots: Sequence[str], agent: str | None = None) -> None:
+    def open(self, session_id: str, *, roots: Sequence[str]) -> None:
         """Set a session's folders, if they differ from the desk's."""
-        name = self._default.agent if agent is None else agent
-        self._sessions[session_id] = ActContext(agent=name, roots=with_real_paths(roots), home=self._home)
+        self._sessions[session_id] = replace(self._default, roots=with_real_paths(roots))
 
     # The two doors.
 

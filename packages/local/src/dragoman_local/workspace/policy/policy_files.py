@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, Literal
 
@@ -31,7 +32,6 @@ from dragoman.system.files import CAREFUL, lock, open_regular
 from dragoman.system.folders import user_folder
 from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
-from dragoman.text.toml import toml_skeleton
 from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.policy import globs
 from dragoman_local.workspace.policy.act import Act, ActContext
@@ -39,7 +39,7 @@ from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.commands import literal_pattern
 from dragoman_local.workspace.policy.globs import is_plain, literal
 from dragoman_local.workspace.policy.policy import Approve, Policy, PolicyLayer
-from dragoman_local.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
+from dragoman_local.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy, rule_lines
 from dragoman_local.workspace.policy.policy_paths import policy_paths, project_file
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.shell import CommandScript, read_line
@@ -343,12 +343,8 @@ class RememberedRules:
 
 def _blocks(text: str) -> dict[int, int]:
     """The line of each rule's header, with the index of the line where its comment begins."""
-    lines = text.splitlines()
-    blocks: dict[int, int] = {}
-    for number, line in enumerate(toml_skeleton(text).splitlines(), 1):
-        if re.match(r"^\s*\[\[\s*rule\s*\]\]", line):
-            begin = number - 1
-            while begin > 0 and lines[begin - 1].lstrip().startswith("#"):
-                begin -= 1
-            blocks[number] = begin
-    return blocks
+    is_comment = [line.lstrip().startswith("#") for line in text.splitlines()]
+    return {
+        header: header - 1 - len([*takewhile(bool, reversed(is_comment[: header - 1]))])
+        for header in rule_lines(text)
+    }

@@ -393,10 +393,8 @@ def _values_in(word: str) -> Iterable[str]:
     if len(pieces) > MOST_PIECES:
         yield f"/{ANY}"
         return
-    rest = word
-    for piece in pieces[:-1]:
-        rest = rest[len(piece) :].lstrip("=@:,;")
-        yield from (piece, rest)
+    yield from pieces[:-1]
+    yield from (word[joint.end() :] for joint in _JOINTS.finditer(word))
     if word.startswith("-") and not word.startswith("--"):
         yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
     if (at := word.lower().find("file://")) >= 0:

@@ -90,13 +90,11 @@ class ToolCalls:
             # As bytes of its own: a part of a frame would keep the whole frame.
             if (after := bytes(value)) in _EMPTY:
                 continue
-            before = call.get(member)
-            if before is not None:
-                self._bytes -= len(before)
-                if member == "rawInput":
-                    after = _merge_input(before, after)
+            before = call.get(member, b"")
+            if before and member == "rawInput":
+                after = _merge_input(before, after)
             call[member] = after
-            self._bytes += len(after)
+            self._bytes += len(after) - len(before)
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
             key, oldest = self._calls.popitem(last=False)
             self._bytes -= sum(map(len, oldest.values()))
