@@ -360,12 +360,11 @@ class ApprovalBroker:
             return
         who = (client.name, client.grant.name)
         same = [candidate for candidate in self._hub.clients if (candidate.name, candidate.grant.name) == who]
-        for candidate in same:
-            if candidate is not max(same, key=lambda each: each.since):
-                log.info("a client of %s has come back by another way", client.grant.name)
-                if candidate.seat is not None:
-                    candidate.seat.on_replaced()
-                candidate.on_end(None)
+        for replaced in sorted(same, key=lambda each: each.since, reverse=True)[1:]:
+            log.info("a client of %s has come back by another way", client.grant.name)
+            if replaced.seat is not None:
+                replaced.seat.on_replaced()
+            replaced.on_end(None)
 
     def on_attach(self, client: HubClient, session: LiveSession) -> None:
         for request in session.state.requests.values():
@@ -456,9 +455,7 @@ def _ended(request: OpenRequest, *, by: str, outcome: str = "answered", **answer
 
 def _refuse_redacted(session: LiveSession) -> None:
     """End the requests of which only the redacted form is left."""
-    for request in list(session.state.requests.values()):
-        if request.is_whole:
-            continue
+    for request in [each for each in session.state.requests.values() if not each.is_whole]:
         log.warning("session %s: request %d: %s", session.id, request.sequence, REDACTED_REQUEST)
         error = {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}
         result = Raw(refusal_of(request, cancel=True))

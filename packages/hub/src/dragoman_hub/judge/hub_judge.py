@@ -17,6 +17,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -107,18 +108,14 @@ class HubJudge:
     ) -> None:
         """Raises `PolicyError` for an invalid file."""
         self._hub = hub
-        self._file = file
-        self._rules = read_file(file) if file else None
+        self.load(file)
         remembered_rules = RememberedRules(policy_paths().remembered_file)
         self._judge = PermissionJudge(audit=audit, remembered_rules=remembered_rules, on_line=on_line)
         self.note = self._judge.note
+        self.turnstile = self._judge.turnstile
         self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence
         self._doubted: set[tuple[str, int]] = set()  # questions whose calls may have changed
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
-
-    def turnstile(self, name: str) -> asyncio.Lock:
-        """A lock during a judgement in a session, or the preparation of a question."""
-        return self._judge.turnstile(name)
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
         """Run a function that may wait for a disk."""
@@ -236,16 +233,12 @@ class HubJudge:
             prompt = self._questions.pop((session.id, request.sequence)).prompt
             if not question.is_answered:
                 self._judge.grants.take_back(prompt.act)  # what the agent hears is a no
-                asyncio.get_running_loop().run_in_executor(self.threads, self._note_end, prompt, by)
+                # Written down; if time ran out, with what would allow it next time.
+                settle = partial(self._settle_choice, session, request, prompt)
+                choice = PermissionChoice(option_id=None, by=by)
+                asyncio.get_running_loop().run_in_executor(self.threads, settle, choice)
         elif question is not None:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
-
-    def _note_end(self, prompt: PermissionPrompt, by: By) -> None:
-        """Write into the audit log that the question had no answer; if time ran out, with what would allow it
-        next time.
-        """
-        choice = PermissionChoice(option_id=None, by=by)
-        self._judge.settle_choice(prompt, choice, self.policy_in(prompt.act.roots))
 
     # What agents want of lent files and terminals.
 
@@ -434,15 +427,11 @@ def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
     """Return the answer to a request without an answer from people."""
     if request.method != PERMISSION:
         return encode_json({"action": "cancel" if cancel else "decline"})
-    if not cancel:
-        try:
-            permission = read(request.params, v1.RequestPermissionRequest)
-        except SchemaError:
-            permission = None
-        option = None if permission is None else choose_option("deny", permission.options)
-        if option is not None:
-            return encode_json({"outcome": {"outcome": "selected", "optionId": option}})
-    return encode_json({"outcome": {"outcome": "cancelled"}})
+    option = None
+    with suppress(SchemaError):
+        permission = read(request.params, v1.RequestPermissionRequest)
+        option = None if cancel else choose_option("deny", permission.options)
+    return write(select_option(option))
 
 
 def option_in(result: Raw | None) -> str | None:

@@ -52,12 +52,11 @@ async def permit_servers(
     session: LiveSession | None = None,
 ) -> None:
     """Raise the error for a request with an MCP server that is not permitted."""
-    servers = value_of(params.get("mcpServers"))
+    named = value_of(params.get("mcpServers"))
+    servers = [each for each in named if isinstance(each, dict)] if isinstance(named, list) else []
     asker = partial(_ask, hub, judge, session)
     options: Any = {"agent": agent, "roots": [cwd], "is_elsewhere": True, "lent_options": OPTIONS}
-    for server in servers if isinstance(servers, list) else []:
-        if not isinstance(server, dict):
-            continue
+    for server in servers:
         desk = await judge.in_thread(
             judge.desk, lambda: judge.policy_in([cwd]).about_servers(), asker, **options
         )

@@ -366,19 +366,15 @@ def _follow(report: AuditReport) -> None:
     number, digest, unchained = 0, "", 0
     for place, line in _lines(report):
         report.lines += 1
+        before, digest = digest, digest_of(line)
         chain = chain_of(line)
         if chain is None:  # of an older version, or torn: the next line has its digest
             unchained += 1
-        elif report.broken:
-            continue
-        else:
-            report.broken = _objection(place, chain, number=number, digest=digest)
+        elif not report.broken:
+            report.broken = _objection(place, chain, number=number, digest=before)
             report.first = report.first or chain.n
             report.chained += 1
-            number = chain.n
-        digest = digest_of(line)
-        if chain is not None:
-            report.last_digest = digest
+            number, report.last_digest = chain.n, digest
     if unchained:
         report.notes.append(
             f"{unchained} lines have no digest: an older version wrote them, or a full disk cut them."

@@ -87,8 +87,8 @@ class LineCommand(NamedTuple):
     """One command of a line, with the assignments and words before it."""
 
     words: Words
-    is_piped: bool
-    bodies: Words
+    is_piped: bool = False
+    bodies: Words = ()
     """Texts that the line itself passes to it."""
 
 
@@ -166,7 +166,7 @@ class LineReader:
 
     def _end_command(self) -> None:
         if self._targets:
-            self.commands.append(LineCommand((":", *self._targets), is_piped=False, bodies=()))
+            self.commands.append(LineCommand((":", *self._targets)))
         if self._words:
             is_piped = self._operator in ("|", "|&")
             self.commands.append(LineCommand(tuple(self._words), is_piped, tuple(self._bodies)))

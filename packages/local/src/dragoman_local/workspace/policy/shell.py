@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
@@ -94,9 +94,7 @@ def read_line(line: str) -> CommandScript:
     try:
         return CommandScript(text=line, commands=tuple(_certain(reading, depth=0)))
     except UnreadableCommand as error:
-        command_set = _CommandSet()
-        command_set.add_line(reading, depth=0)
-        possible = command_set.commands()
+        possible = _possible(_in_line(reading, 0))
         return CommandScript(text=line, commands=guess_words(line), objection=str(error), possible=possible)
 
 
@@ -217,99 +215,93 @@ _BEFORE_COMMANDS: Final = RESERVED - {"for", "case", "select", "foreach", "repea
 """Words of the shell's language behind which a command stands."""
 
 
+_ANYTHING: Final = LineCommand((ANY,))
+
+
 @lru_cache(maxsize=64)
 def possible_in_arguments(words: Words) -> tuple[Words, ...]:
     """Return the commands that a program may run when it is started with these words, without a shell."""
-    command_set = _CommandSet()
-    command_set.add(LineCommand(tuple(map(without_marks, words)), is_piped=False, bodies=()), depth=0)
-    return command_set.commands()
+    return _possible([LineCommand(tuple(map(without_marks, words)))])
 
 
-class _CommandSet:
-    """The commands, each once."""
+def _possible(commands: Iterable[LineCommand]) -> tuple[Words, ...]:
+    """These commands and whatever they might run besides, each once."""
+    found: dict[Words, None] = {}
+    words_left = MOST_POSSIBLE_WORDS
+    walk = [iter(commands)]  # then what the command carries, what that carries, …
+    while walk:
+        depth, command = len(walk) - 1, next(walk[-1], None)
+        if command is None:
+            walk.pop()
+            continue
+        words_left -= 0 if command is _ANYTHING else len(command.words)
+        if depth > _DEEPEST or words_left <= 0 or len(found) >= MOST_POSSIBLE:
+            command = _ANYTHING
+        # What is known already need not be looked into again.
+        if command.words not in found or command.is_piped or command.bodies:
+            found[command.words] = None
+            walk.append(_carried(command, depth))
+    if len(found) >= MOST_POSSIBLE:
+        found[_ANYTHING.words] = None
+    return tuple(found)
 
-    def __init__(self) -> None:
-        self._commands: dict[Words, None] = {}
-        self._words_left = MOST_POSSIBLE_WORDS
 
-    @property
-    def _is_full(self) -> bool:
-        return self._words_left <= 0 or len(self._commands) >= MOST_POSSIBLE
+def _in_line(reading: LineReader, depth: int) -> Iterator[LineCommand]:
+    if reading.is_open or depth > _DEEPEST:
+        yield _ANYTHING
+    for command in reading.commands:
+        yield from _in_words(command)
 
-    def commands(self) -> tuple[Words, ...]:
-        if self._is_full:
-            self._add_anything()
-        return tuple(filter(None, self._commands))
 
-    def _add_anything(self) -> None:
-        self._commands[(ANY,)] = None
-
-    def add_line(self, reading: LineReader, *, depth: int) -> None:
-        if reading.is_open or depth > _DEEPEST:
-            self._add_anything()
-        for command in reading.commands:
-            self._add_simple(command, depth=depth)
-
-    def _add_simple(self, command: LineCommand, *, depth: int) -> None:
-        """A command without the assignments and words of the shell's language before it."""
-        for at, word in enumerate(command.words):
-            if ASSIGNS.match(word):
-                if not is_harmless(word):
-                    self._add_anything()
-            elif word not in _BEFORE_COMMANDS:
-                self.add(command._replace(words=command.words[at:]), depth=depth)
-                return
-
-    def add(self, command: LineCommand, *, depth: int) -> None:
-        """A command, and whatever it might run besides."""
-        words, is_piped, bodies = command
-        self._words_left -= len(words)
-        if self._is_full or depth > _DEEPEST:
-            self._add_anything()
+def _in_words(command: LineCommand) -> Iterator[LineCommand]:
+    """A command without the assignments and words of the shell's language before it."""
+    for at, word in enumerate(command.words):
+        if ASSIGNS.match(word):
+            if not is_harmless(word):
+                yield _ANYTHING
+        elif word not in _BEFORE_COMMANDS:
+            yield command._replace(words=command.words[at:])
             return
-        if words in self._commands and not is_piped and not bodies:
-            return  # what is known already need not be looked into again
-        self._commands[words] = None
-        name = name_of(words[0])
-        if has_unknown_part(words[0]) and len(words) > 1:
-            self._add_carried(words[1:], depth=depth)  # it may turn out to be nothing
-        if is_known(name):
-            self._add_carried_by(name, command, depth=depth)
 
-    def _add_carried_by(self, name: str, command: LineCommand, *, depth: int) -> None:
-        words, is_piped, bodies = command
-        call = read_call(words)
-        is_shell = name in SHELLS
-        if is_shell or is_interpreter(name):
-            flags = [word.startswith(("-", "+")) for word in words[1:]]
-            runs_unknown = (
-                all(flags) or any(map(has_unknown_part, words)) if is_shell else any(flags) and call.doubt
-            )
-            if is_piped or bodies or runs_unknown:
-                self._add_anything()
-            self._add_texts(bodies, depth=depth)
-        if call.carried is not None:
-            self._add_carried(call.operands, depth=depth)
-        if name in BUILTINS | LOOKED_THROUGH | SHELLS or (name in RUNNERS and call.doubt is not None):
-            # Any of its words may be the beginning of a command, or a whole line.
-            whole = (*words, ANY) if name in _ADDERS else words
-            for at in range(1, min(len(whole), _MOST_STARTS)):
-                self._add_carried(whole[at:], depth=depth)
-            self._add_texts((*bodies, *words[1:], " ".join(words[1:]) if name == "eval" else ""), depth=depth)
-            if len(whole) > _MOST_STARTS or any(word.startswith("-") and " " in word for word in words[1:]):
-                self._add_anything()  # it is too long, or a line is attached to a flag
-        if name.startswith("git-"):
-            self._add_carried(("git", name[4:], *words[1:]), depth=depth)
-        # An option that nobody knows may run anything; so may a word that changes what others mean.
-        if name in _CHANGERS or (call.is_known and call.doubt is not None and not is_shell):
-            self._add_anything()
 
-    def _add_carried(self, words: Words, *, depth: int) -> None:
-        self._add_simple(LineCommand(words, is_piped=False, bodies=()), depth=depth + 1)
+def _in_texts(texts: Iterable[str], depth: int) -> Iterator[LineCommand]:
+    for text in texts:
+        if text == ANY:
+            yield _ANYTHING
+        elif any(character in text for character in " \t\n;&|()`$<>"):
+            yield from _in_line(LineReader(text, depth=depth), depth + 1)
 
-    def _add_texts(self, texts: Iterable[str], *, depth: int) -> None:
-        for text in texts:
-            if text == ANY:
-                self._add_anything()
-            elif any(character in text for character in " \t\n;&|()`$<>"):
-                self.add_line(LineReader(text, depth=depth), depth=depth + 1)
+
+def _carried(command: LineCommand, depth: int) -> Iterator[LineCommand]:
+    """Whatever a command might run besides."""
+    words, is_piped, bodies = command
+    name = name_of(words[0])
+    if has_unknown_part(words[0]):
+        yield from _in_words(LineCommand(words[1:]))  # it may turn out to be nothing
+    if not is_known(name):
+        return
+    call = read_call(words)
+    is_shell = name in SHELLS
+    if is_shell or is_interpreter(name):
+        flags = [word.startswith(("-", "+")) for word in words[1:]]
+        runs_unknown = (
+            all(flags) or any(map(has_unknown_part, words)) if is_shell else any(flags) and call.doubt
+        )
+        if is_piped or bodies or runs_unknown:
+            yield _ANYTHING
+        yield from _in_texts(bodies, depth)
+    if call.carried is not None:
+        yield from _in_words(LineCommand(call.operands))
+    if name in BUILTINS | LOOKED_THROUGH | SHELLS or (name in RUNNERS and call.doubt is not None):
+        # Any of its words may be the beginning of a command, or a whole line.
+        whole = (*words, ANY) if name in _ADDERS else words
+        for at in range(1, min(len(whole), _MOST_STARTS)):
+            yield from _in_words(LineCommand(whole[at:]))
+        yield from _in_texts((*bodies, *words[1:], " ".join(words[1:]) if name == "eval" else ""), depth)
+        if len(whole) > _MOST_STARTS or any(word.startswith("-") and " " in word for word in words[1:]):
+            yield _ANYTHING  # it is too long, or a line is attached to a flag
+    if name.startswith("git-"):
+        yield from _in_words(LineCommand(("git", name[4:], *words[1:])))
+    # An option that nobody knows may run anything; so may a word that changes what others mean.
+    if name in _CHANGERS or (call.is_known and call.doubt is not None and not is_shell):
+        yield _ANYTHING

@@ -254,15 +254,15 @@ class TerminalForms(_TerminalTalk):
         while True:
             line = await self._read("> ", secret=secret)
             value: Any = parse_line(field, line) if line.strip() else default_of(field)
-            if value is None and not is_required:
+            if value is not None:
+                try:
+                    return await asyncio.to_thread(check_value, field, value, matches=matches)
+                except BadFormValue as error:
+                    self._write(f"Not taken: {sanitize_line(str(error))}.\n")
+            elif not is_required:
                 return None
-            if value is None:
+            else:
                 self._write("This one is needed.\n")
-                continue
-            try:
-                return await asyncio.to_thread(check_value, field, value, matches=matches)
-            except BadFormValue as error:
-                self._write(f"Not taken: {sanitize_line(str(error))}.\n")
 
     async def _read(self, prompt: str, *, secret: bool = False) -> str:
         self._write(prompt)
