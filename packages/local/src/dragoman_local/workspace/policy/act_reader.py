@@ -331,10 +331,11 @@ def _variables_in(raw: Mapping[Any, Any]) -> Iterable[str]:
         if isinstance(variables, Mapping):
             yield from (f"{name}={value}" for name, value in variables.items())
         for item in variables if isinstance(variables, list) else ():
-            if isinstance(item, str):
-                yield item
-            elif isinstance(item, Mapping) and isinstance(item.get("name"), str):
-                yield f"{item['name']}={item.get('value', '')}"
+            match item:
+                case str():
+                    yield item
+                case {"name": str(name)}:
+                    yield f"{name}={item.get('value', '')}"
 
 
 def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -> Sequence[CommandScript]:

@@ -122,16 +122,11 @@ def looks_secret(name: str, field: Field) -> bool:
 
 def choices_of(field: Field) -> Sequence[tuple[str, str]]:
     """Return the choices as value and title; empty if any value is allowed."""
-    if isinstance(field, v1.StringPropertySchema):
-        if isinstance(field.one_of, list):
-            return [(option.const, option.title) for option in field.one_of]
-        return [(value, value) for value in field.enum] if isinstance(field.enum, list) else []
-    if isinstance(field, v1.MultiSelectPropertySchema):
-        items = field.items
-        if isinstance(items, v1.TitledMultiSelectItems):
-            return [(option.const, option.title) for option in items.any_of]
-        if isinstance(items, v1.StringMultiSelectItems):
-            return [(value, value) for value in items.enum]
+    match field.items if isinstance(field, v1.MultiSelectPropertySchema) else field:
+        case v1.StringPropertySchema(one_of=list(titled)) | v1.TitledMultiSelectItems(any_of=titled):
+            return [(option.const, option.title) for option in titled]
+        case v1.StringPropertySchema(enum=list(values)) | v1.StringMultiSelectItems(enum=values):
+            return [(value, value) for value in values]
     return []
 
 
@@ -221,14 +216,15 @@ _FORMATS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
 
 def parse_line(field: Field, line: str) -> Any:
     """Return a typed line as a value of the field's type; not checked yet."""
-    if isinstance(field, v1.BooleanPropertySchema):
-        return _BOOLEANS.get(line.strip().casefold(), line)
-    if isinstance(field, v1.IntegerPropertySchema):
-        return int(line) if re.fullmatch(r"\s*[+-]?\d{1,19}\s*", line, re.ASCII) else line
-    if isinstance(field, v1.NumberPropertySchema):
-        return float(line) if _NUMBER.fullmatch(line) else line
-    if isinstance(field, v1.MultiSelectPropertySchema):
-        return [_choice(field, item.strip()) for item in line.split(",") if item.strip()]
+    match field:
+        case v1.BooleanPropertySchema():
+            return _BOOLEANS.get(line.strip().casefold(), line)
+        case v1.IntegerPropertySchema():
+            return int(line) if re.fullmatch(r"\s*[+-]?\d{1,19}\s*", line, re.ASCII) else line
+        case v1.NumberPropertySchema():
+            return float(line) if _NUMBER.fullmatch(line) else line
+        case v1.MultiSelectPropertySchema():
+            return [_choice(field, item.strip()) for item in line.split(",") if item.strip()]
     return _choice(field, line) if choices_of(field) else line
 
 

@@ -187,8 +187,9 @@ def _objections(rule: PolicyRule, part: ActPart) -> Iterator[str]:
     if rule.unreadable and (words is not None or not rule.command):
         return
     is_spelled = words is not None and any(commands.spells(each, words) for each in rule.command)
-    why = part.doubt or (None if rule.folder else part.nested)
-    if why := why or (None if is_spelled or rule.command_line else part.unknown):
+    nested = None if rule.folder else part.nested
+    unknown = None if is_spelled or rule.command_line else part.unknown
+    if why := part.doubt or nested or unknown:
         yield f"the command cannot be allowed by a rule: {why}"
 
 

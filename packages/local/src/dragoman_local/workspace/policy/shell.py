@@ -124,7 +124,7 @@ def _demand(is_good: bool, why: str) -> None:
         raise UnreadableCommand(why)
 
 
-def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
+def _certain(reading: LineReader, *, depth: int) -> Iterator[Words]:
     """The parts of a line, if they are certain."""
     word_count = sum(len(command.words) for command in reading.commands)
     _demand(depth <= DEEPEST, "the command starts a shell in a shell in a shell")
@@ -132,20 +132,13 @@ def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
     _demand(bool(reading.commands), "the command is empty")
     _demand(len(reading.commands) <= MOST_COMMANDS, f"the line has more than {MOST_COMMANDS} commands")
     _demand(word_count <= MOST_WORDS, f"the command has more than {MOST_WORDS} words")
-    return [
-        words
-        for command in reading.commands
-        for words in _simple(command.words, is_piped=command.is_piped, depth=depth)
-    ]
-
-
-def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
-    _demand(words[0] not in RESERVED, f"the command is a shell construct ({words[0]!r})")
-    while words and (assignment := ASSIGNS.match(words[0])):
-        _demand(is_harmless(words[0]), f"the command sets the variable {assignment[1]}")
-        words = words[1:]
-    _demand(bool(words), "the command only sets variables")
-    return _command(words, is_piped=is_piped, depth=depth)
+    for words, is_piped, _ in reading.commands:
+        _demand(words[0] not in RESERVED, f"the command is a shell construct ({words[0]!r})")
+        while words and (assignment := ASSIGNS.match(words[0])):
+            _demand(is_harmless(words[0]), f"the command sets the variable {assignment[1]}")
+            words = words[1:]
+        _demand(bool(words), "the command only sets variables")
+        yield from _command(words, is_piped=is_piped, depth=depth)
 
 
 def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:

@@ -350,11 +350,10 @@ def possible_places(texts: Sequence[str], prose: Sequence[str], *, base: str, ho
     texts in the form of a path count.
     """
     found: dict[str, None] = {}
-    pieces = [(piece, False) for text in texts for piece in _pieces(text)]
-    pieces += [(piece, True) for text in prose for piece in _pieces(text)]
-    for piece, is_prose in pieces:
-        if is_prose and not re.search(r"[/\\.~$]", piece.rstrip(".,:;!?")):
-            continue
+    pieces = [piece for text in texts for piece in _pieces(text)]
+    prose_pieces = [piece for text in prose for piece in _pieces(text)]
+    pieces += [piece for piece in prose_pieces if re.search(r"[/\\.~$]", piece.rstrip(".,:;!?"))]
+    for piece in pieces:
         for reading in _readings(piece, home):
             if len(found) >= MOST_PLACES:
                 return (*found, f"/{ANY}")
