@@ -83,8 +83,6 @@ def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
     """Whether a command matches, or may match, a forbidding pattern."""
-    if not words:
-        return Certainty.NO
     program = _is_program(words[0], pattern[0])
     if program is Certainty.NO:
         return program

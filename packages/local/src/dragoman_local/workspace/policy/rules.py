@@ -101,15 +101,13 @@ def parts_of(act: Act) -> Sequence[ActPart]:
     whole = ActPart(act=act, doubt=act.objection())
     if script.objection is None:
         return [_part(whole, words, folders, places) for words in script.commands]
-    possible = tuple(filter(None, script.possible))
-    paths = [*act.paths, *places.of(filter(None, (*script.commands, *possible)), folders)]
     return (
         replace(
             whole,
-            possible=possible,
+            possible=script.possible,
             guesses=script.commands,
-            paths=paths,
-            trees=places.trees(possible, folders),
+            paths=[*act.paths, *places.of((*script.commands, *script.possible), folders)],
+            trees=places.trees(script.possible, folders),
         ),
     )
 
@@ -140,7 +138,7 @@ def places_in(act: Act) -> Iterator[tuple[str, str]]:
     """Return every text in a command that may be a path, with each folder from which it may count."""
     commands, possible = ((), ()) if act.script is None else (act.script.commands, act.script.possible)
     for words in dict.fromkeys(chain(commands, possible or chain(*map(possible_in_arguments, commands)))):
-        yield from _texts_in(words, _bases(words, act.folders(), act.home)) if words else ()
+        yield from _texts_in(words, _bases(words, act.folders(), act.home))
 
 
 _NESTED: Final = "git would run below the session's folder, where another repository may say what it runs"

@@ -183,7 +183,8 @@ def guess_words(line: str) -> tuple[Words, ...]:
     """Return the possible words of the line: with quotes as joints, and with quotes as breaks."""
     line = line[:MOST_CHARACTERS]
     splits = (_SEPARATORS.split(_GLUE.sub("", line), MOST_WORDS), _BREAKS.split(line, MOST_WORDS))
-    return tuple(dict.fromkeys(tuple(filter(None, words))[:MOST_WORDS] for words in splits))
+    guesses = dict.fromkeys(tuple(filter(None, words))[:MOST_WORDS] for words in splits)
+    return tuple(filter(None, guesses))
 
 
 # What might run besides.
