@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -74,9 +74,8 @@ async def _ask(
     """An `Asker`: the clients of the session, or of a session made for the question."""
     act = prompt.act
     await judge.in_thread(judge.note, act, prompt.decision, outcome="ask")
-    if session is not None:
-        return await judge.ask_people(session, _params(act, session.id), prompt)
-    async with asking_session(hub, agent=act.agent, cwd=act.roots[0]) as asking:
+    own = asking_session(hub, agent=act.agent, cwd=act.roots[0]) if session is None else nullcontext(session)
+    async with own as asking:
         return await judge.ask_people(asking, _params(act, asking.id), prompt)
 
 
@@ -105,8 +104,9 @@ async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterat
     session = LiveSession(hub, new_state(session_id), listed_state="waiting")
     session.lease = await hub.ownership.claim(session_id)
     hub.sessions[session_id] = session
-    event = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
-    session.dispatch(event)
+    session.dispatch(
+        ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
+    )
     session.dispatch(ev.Renamed(title=TITLE))
     try:
         await session.log.flush(STORE_SECONDS)

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import FileIO
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -181,7 +181,7 @@ class AuditLog:
             self._open_locked() as descriptor,
             FileIO(os.open(head_path(self.path), os.O_RDWR | os.O_CREAT | CAREFUL, 0o600), "r+") as head_file,
         ):
-            head = _last_line(descriptor, read_head(head_file.read(HEAD_BYTES)))
+            head = _last_line(descriptor, _read(_heads, head_file.read(HEAD_BYTES)))
             text = b'%b,"n":%d,"prev":"%b"}' % (entry[:-1], head.number + 1, head.digest.encode())
             byte_count = os.write(descriptor, text + b"\n")
             if byte_count != len(text) + 1:
@@ -210,13 +210,12 @@ class AuditLog:
             descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | CAREFUL, 0o600)
             try:
                 lock(descriptor)
-                if not self._is_current(descriptor):
-                    continue
-                if os.fstat(descriptor).st_size >= self._most_bytes:
+                is_current = self._is_current(descriptor)
+                if is_current and os.fstat(descriptor).st_size < self._most_bytes:
+                    yield descriptor
+                    return
+                if is_current:
                     self._rotate()
-                    continue
-                yield descriptor
-                return
             finally:
                 os.close(descriptor)
 
@@ -253,14 +252,6 @@ def digest_of(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
-def read_head(data: bytes) -> AuditHead | None:
-    """Return the head of the log; None if it is missing or damaged."""
-    try:
-        return _heads.decode(data)
-    except msgspec.MsgspecError:
-        return None
-
-
 def write_head(head: AuditHead) -> bytes:
     """Write the head, always in the same length, so that one write replaces another."""
     return b'[%20d,"%b",%20d]\n' % (head.number, head.digest.encode(), head.size)
@@ -273,16 +264,17 @@ class ChainLink(Struct, frozen=True):
     prev: str
 
 
-def chain_of(line: bytes) -> ChainLink | None:
-    """Return the link of a line; None for a line without one."""
-    try:
-        return _chains.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-
-
 _heads = json_decoder(AuditHead)
 _chains = json_decoder(ChainLink)
+T = TypeVar("T")
+
+
+def _read(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
+    """The head of a log, or the link of a line; None if it is missing or damaged."""
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
 
 
 def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
@@ -296,7 +288,7 @@ def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
         return AuditHead(0, BEGINNING, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     line = os.read(descriptor, size).rstrip(b"\n").rpartition(b"\n")[2]
-    place = chain_of(line) or ChainLink(0 if head is None else head.number, "")
+    place = _read(_chains, line) or ChainLink(0 if head is None else head.number, "")
     return AuditHead(place.n, digest_of(line), size)
 
 
@@ -338,9 +330,9 @@ def verify_audit_log(path: str) -> AuditReport:
     report = AuditReport(files=[path] if is_old else _files_of(path))
     _follow(report)
     if report.first > 1:
-        before = report.first - 1
         report.notes.append(
-            f"The {before} lines before number {report.first} are not here: dropped by age, or removed."
+            f"The {report.first - 1} lines before number {report.first} are not here: "
+            "dropped by age, or removed."
         )
     if not (report.broken or is_old):
         _compare(report, _head_of(path))
@@ -367,7 +359,7 @@ def _follow(report: AuditReport) -> None:
     for place, line in _lines(report):
         report.lines += 1
         before, digest = digest, digest_of(line)
-        chain = chain_of(line)
+        chain = _read(_chains, line)
         if chain is None:  # of an older version, or torn: the next line has its digest
             unchained += 1
         elif not report.broken:
@@ -394,7 +386,7 @@ def _objection(place: str, chain: ChainLink, *, number: int, digest: str) -> str
 def _head_of(path: str) -> AuditHead | None:
     try:
         with open_regular(head_path(path)) as file:
-            return read_head(file.read(HEAD_BYTES))
+            return _read(_heads, file.read(HEAD_BYTES))
     except FileNotFoundError:
         return None
 

@@ -179,8 +179,7 @@ def _check_text(field: v1.StringPropertySchema, value: Any, matches: Matches) ->
         except ValueError:
             raise BadFormValue(f"it must be {why}") from None
     if isinstance(field.pattern, str):
-        is_found = matches(field.pattern, value) is not False
-        _demand(is_found, f"it does not match the pattern {field.pattern}")
+        _demand(matches(field.pattern, value) is not False, f"it does not match the pattern {field.pattern}")
 
 
 def _check_several(field: v1.MultiSelectPropertySchema, value: Any) -> None:

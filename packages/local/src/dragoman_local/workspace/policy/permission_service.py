@@ -310,12 +310,11 @@ class LocalDesk:
         self.roots = roots
         if door:
             write_approve_mode(door, rules.approve, agent=agent)
-        remembered_rules = RememberedRules(policy_paths().remembered_file)
         self.permissions = PermissionService(
             partial(load_policy, roots=roots, file=rules.policy, approve=rules.approve),
             asker=user.permissions,
             audit=audit or AuditLog(policy_paths().audit),
-            remembered_rules=None if place == "there" else remembered_rules,
+            remembered_rules=None if place == "there" else RememberedRules(policy_paths().remembered_file),
             agent=agent,
             roots=roots,
             find_tool_call=find_tool_call,

@@ -42,7 +42,7 @@ from dragoman_local.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman_local.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy, rule_lines
 from dragoman_local.workspace.policy.policy_paths import policy_paths, project_file
 from dragoman_local.workspace.policy.rules import PolicyRule
-from dragoman_local.workspace.policy.shell import CommandScript, read_line
+from dragoman_local.workspace.policy.shell import read_line
 
 MOST_BYTES: Final = 1_048_576
 """The most bytes of a policy: reading a larger file would be a way to stop us."""
@@ -64,8 +64,7 @@ def load_policy(
     books = [] if file is None else [(file, read_file(file) if rules is None else rules, False)]
     user = read_if_there(where.policy)
     if project := project_file(roots):
-        is_project_trusted = is_trusted(roots[0], user.trust, home=where.home)
-        books.append((project, read_if_there(project), not is_project_trusted))
+        books.append((project, read_if_there(project), not is_trusted(roots[0], user.trust, home=where.home)))
     books.append((where.policy, user, False))
     layers = [
         PolicyLayer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
@@ -250,7 +249,10 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
         # The same words do something else in another folder. A rejection holds in the whole project.
         if decision == "allow":
             fields["folder"] = place_patterns(act.start)
-        return {**fields, **_command_conditions(act.script)}
+        # Keep one plain command as such; what is more than that, only as the very line that it is.
+        if act.script.commands == (tuple(shlex.split(act.script.text)),):
+            return {**fields, "command": [literal_pattern(act.script.commands[0])]}
+        return {**fields, "command_line": [act.script.text]}
     fields["kind"] = sorted(act.kinds)
     if act.tool:
         fields["tool"] = [literal(act.tool)]
@@ -260,15 +262,6 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
         return {**fields, "path": [*map(literal, act.paths)]} if is_clear else None
     # A tool without a name and without a path, or with another input, could be anything the next time.
     return fields if act.tool and act.is_clear and not act.possible_places else None
-
-
-def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
-    """Keep one plain command as such; what is more than that, only as the very line that it is."""
-    try:
-        is_plain = len(script.commands) == 1 and tuple(shlex.split(script.text)) == script.commands[0]
-    except ValueError:
-        is_plain = False
-    return {"command": [literal_pattern(script.commands[0])]} if is_plain else {"command_line": [script.text]}
 
 
 def place_patterns(path: str) -> Sequence[str]:
@@ -326,8 +319,7 @@ class RememberedRules:
 
     @contextmanager
     def _lock_file(self) -> Iterator[None]:
-        folder = os.path.dirname(self.path)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
         try:
             lock(descriptor)

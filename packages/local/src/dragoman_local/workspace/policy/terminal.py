@@ -84,9 +84,8 @@ class TerminalLines:
         ready = asyncio.Event()
         try:
             loop.add_reader(self._descriptor, ready.set)
-        except PermissionError:  # a plain file is always ready, and the system will not say so
-            return os.read(self._descriptor, 65_536)
-        except NotImplementedError:  # this system's loop watches sockets alone
+        except (PermissionError, NotImplementedError):
+            # A plain file is always ready, and the system will not say so; some systems watch sockets alone.
             return await asyncio.to_thread(os.read, self._descriptor, 65_536)
         try:
             await ready.wait()
@@ -173,17 +172,15 @@ class TerminalAsker(_TerminalTalk):
             named = "".join(f"{key} ({_KINDS[option.kind]}), " for key, option in keys.items())
             choice = f"Choose {named}1-{len(question.options)}, or q to choose nothing: "
             self._write(f"Asked at {clock_time()}. {choice}")
-            while True:
-                answer = await self._lines.read()
-                if answer is None:
-                    self._write("\n")
-                    return None
+            while (answer := await self._lines.read()) is not None:
                 reply = answer.strip().casefold()
                 if reply == "q":
                     return None
                 if reply in answers:
                     return answers[reply].option_id
                 self._write("Choose one of these letters or numbers: ")
+            self._write("\n")
+            return None
 
 
 _HELP: Final = "(!d declines, !q cancels the question)"

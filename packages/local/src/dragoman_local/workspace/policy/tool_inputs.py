@@ -263,8 +263,11 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
         elif depth > _DEEPEST:
             yield None, False
         elif isinstance(value, Mapping):
-            names = [key for key in value if isinstance(key, str) and re.search(r"[/\\.~]", key)]
-            waiting += [(key, depth + 1, is_prose) for key in names]
+            waiting += [
+                (key, depth + 1, is_prose)
+                for key in value
+                if isinstance(key, str) and re.search(r"[/\\.~]", key)
+            ]
             waiting += [
                 (item, depth + 1, is_prose or key in _PROSE_KEYS)
                 for key, item in value.items()
