@@ -109,8 +109,11 @@ class HubJudge:
         """Raises `PolicyError` for an invalid file."""
         self._hub = hub
         self.load(file)
-        remembered_rules = RememberedRules(policy_paths().remembered_file)
-        self._judge = PermissionJudge(audit=audit, remembered_rules=remembered_rules, on_line=on_line)
+        self._judge = PermissionJudge(
+            audit=audit,
+            remembered_rules=RememberedRules(policy_paths().remembered_file),
+            on_line=on_line,
+        )
         self.note = self._judge.note
         self.turnstile = self._judge.turnstile
         self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence

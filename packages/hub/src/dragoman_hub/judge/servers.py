@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Raw
 
@@ -54,11 +54,15 @@ async def permit_servers(
     """Raise the error for a request with an MCP server that is not permitted."""
     named = value_of(params.get("mcpServers"))
     servers = [each for each in named if isinstance(each, dict)] if isinstance(named, list) else []
-    asker = partial(_ask, hub, judge, session)
-    options: Any = {"agent": agent, "roots": [cwd], "is_elsewhere": True, "lent_options": OPTIONS}
     for server in servers:
         desk = await judge.in_thread(
-            judge.desk, lambda: judge.policy_in([cwd]).about_servers(), asker, **options
+            judge.desk,
+            lambda: judge.policy_in([cwd]).about_servers(),
+            partial(_ask, hub, judge, session),
+            agent=agent,
+            roots=[cwd],
+            is_elsewhere=True,
+            lent_options=OPTIONS,
         )
         try:
             await desk.permit(partial(act_of_server, server), cwd if session is None else session.id)

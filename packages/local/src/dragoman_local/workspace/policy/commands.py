@@ -88,9 +88,8 @@ def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
         return program
     if has_unknown_part(words[0]):
         return Certainty.PERHAPS  # it may become several words, the rest of the pattern among them
-    pattern_words = [word for word in pattern[1:] if word != REST]
-    flags = [word for word in pattern_words if word.startswith("-")]
-    operands = [word for word in pattern_words if not word.startswith("-")]
+    flags = [word for word in pattern[1:] if word.startswith("-")]
+    operands = [word for word in pattern[1:] if not word.startswith("-") and word != REST]
     certainty = min(program, _in_order(operands, words[1:]))
     if certainty is not Certainty.NO and flags:
         certainty = min(certainty, *(_has_flag(flag, tuple(words)) for flag in flags))

@@ -108,8 +108,17 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     def explain(self, act: Act) -> Sequence[tuple[str, Sequence[PolicyStep], PolicyDecision]]:
         """Return the same with every rule on the way: command, steps, decision."""
+        rules = [rule for layer in self.layers for rule in layer.rules]
         return [
-            (" ".join(part.words or ()), self._steps(part), self._decide_part(part)) for part in parts_of(act)
+            (
+                " ".join(part.words or ()),
+                [
+                    PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
+                    for rule in (*rules, *self.remembered_rules)
+                ],
+                self._decide_part(part),
+            )
+            for part in parts_of(act)
         ]
 
     def about_servers(self) -> Policy:
@@ -199,13 +208,6 @@ class Policy(Struct, frozen=True, kw_only=True):
             rule=f"approve {self.approve}",
             why=why if approves else _with_doubt(why, part),
         )
-
-    def _steps(self, part: ActPart) -> Sequence[PolicyStep]:
-        return [
-            PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
-            for rules in (*(layer.rules for layer in self.layers), self.remembered_rules)
-            for rule in rules
-        ]
 
 
 _APPROVED: Final[dict[Approve, str]] = {

@@ -14,8 +14,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import takewhile
@@ -296,41 +295,39 @@ class RememberedRules:
 
     def add(self, block: str, *, head: str = "") -> None:
         """Append rules to the file; `head` begins a new one."""
-        with self._lock_file():
-            text = read_text(self.path) or head
-            self._replace(f"{text.rstrip()}\n\n{block}".lstrip())
+        self._change(lambda text: f"{(text or head).rstrip()}\n\n{block}".lstrip())
 
     def take_back(self, block: str) -> None:
         """Delete a rule that `remember` has just kept."""
-        with self._lock_file():
-            before, _, after = (read_text(self.path) or "").rpartition(block)
-            self._replace(before + after)
+        self._change(lambda text: "".join(text.rpartition(block)[::2]))
 
     def forget(self, line: int) -> bool:
         """Delete the rule that begins in a line, with its comment; return whether there was one."""
-        with self._lock_file():
-            text = read_text(self.path) or ""
+
+        def without(text: str) -> str:
             lines, starts = text.splitlines(keepends=True), _blocks(text)
             if line not in starts:
-                return False
+                return text
             end = min((start for header, start in starts.items() if header > line), default=len(lines))
-            self._replace("".join(lines[: starts[line]] + lines[end:]))
-        return True
+            return "".join(lines[: starts[line]] + lines[end:])
 
-    @contextmanager
-    def _lock_file(self) -> Iterator[None]:
+        return self._change(without)
+
+    def _change(self, edit: Callable[[str], str]) -> bool:
+        """Edit the text, while nobody else does; return whether it is another one then."""
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
         try:
             lock(descriptor)
-            yield
+            before = read_text(self.path) or ""
+            after = edit(before)
+            if after != before:
+                read_policy(after, self.path)  # what we write must be readable, or nobody could start again
+                with replacement_of(Path(self.path), mode=PRIVATE) as copy:
+                    copy.write_bytes(after.encode())
         finally:
             os.close(descriptor)
-
-    def _replace(self, text: str) -> None:
-        read_policy(text, self.path)  # what we write must be readable, or nobody could start again
-        with replacement_of(Path(self.path), mode=PRIVATE) as copy:
-            copy.write_bytes(text.encode())
+        return after != before
 
 
 def _blocks(text: str) -> dict[int, int]:

@@ -115,13 +115,11 @@ class ToolCalls:
         """Return earlier messages about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
-        if fields is None and not (
-            call.kind or call.name or call.content or call.locations or call.raw_input
-        ):  # an id and a title
-            return unreadable if self._forgotten else None
         if fields is None:
-            is_full = len(self._forgotten) == MOST_IDS
-            is_forgotten = is_full or hash((session_id, call.tool_call_id)) in self._forgotten
+            if not (call.kind or call.name or call.content or call.locations or call.raw_input):
+                return unreadable if self._forgotten else None  # an id and a title
+            name = hash((session_id, call.tool_call_id))
+            is_forgotten = name in self._forgotten or len(self._forgotten) == MOST_IDS
             return replace(unreadable, raw_input={"command": FORGOTTEN}) if is_forgotten else None
         try:
             members = {member: Raw(value) for member, value in tuple(fields.items())}

@@ -23,8 +23,10 @@ from msgspec.structs import replace
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.globs import ANY, ONE, RUN, absolute, is_plain, without_marks
 
-FILE_KEYS: Final = ("path", "file_path", "filePath", "filepath", "filename", "file", "target_file")
-PLACE_KEYS: Final = (*FILE_KEYS, "abs_path", "absolute_path", "notebook_path")
+PLACE_KEYS: Final = (
+    *("path", "file_path", "filePath", "filepath", "filename", "file", "target_file"),
+    *("abs_path", "absolute_path", "notebook_path"),
+)
 WHOLE_KEYS: Final = ("content", "newText", "new_text", "file_text", "new_source")
 OLD_KEYS: Final = ("old_string", "oldString", "old_str", "oldText", "old_text")
 NEW_KEYS: Final = ("new_string", "newString", "new_str", "newText", "new_text")
