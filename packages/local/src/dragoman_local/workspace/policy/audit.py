@@ -335,7 +335,7 @@ def verify_audit_log(path: str) -> AuditReport:
             "dropped by age, or removed."
         )
     if not (report.broken or is_old):
-        _compare(report, _head_of(path))
+        _compare(report)
     return report
 
 
@@ -383,15 +383,11 @@ def _objection(place: str, chain: ChainLink, *, number: int, digest: str) -> str
     return ""
 
 
-def _head_of(path: str) -> AuditHead | None:
-    try:
-        with open_regular(head_path(path)) as file:
-            return _read(_heads, file.read(HEAD_BYTES))
-    except FileNotFoundError:
-        return None
-
-
-def _compare(report: AuditReport, head: AuditHead | None) -> None:
+def _compare(report: AuditReport) -> None:
+    """Compare the last line with the head, if there is one."""
+    head = None
+    with suppress(FileNotFoundError), open_regular(head_path(report.files[-1])) as file:
+        head = _read(_heads, file.read(HEAD_BYTES))
     last = report.first + report.chained - 1 if report.chained else 0
     if head is None:
         if report.chained:

@@ -3,7 +3,7 @@
 Pure. One reader for both uses. Where it finds no `objection`, the words are exactly those that every shell
 would hand on; only such a line can be allowed. Else it goes on for rules that ask or deny, and would rather
 find a command too many than one too few: it follows quotes, substitutions, subshells, redirections and
-here-documents. What is only known when the line runs is a mark in a word, as `partial_words` says, and
+here-documents. What is only known when the line runs is a mark in a word, as `globs` says, and
 `is_open` says that the line might run anything at all.
 """
 

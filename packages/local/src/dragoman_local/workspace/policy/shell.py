@@ -4,9 +4,9 @@ Pure. `line_reader` takes a line apart; here `sh -c LINE` and a few programs tha
 one are looked through. `CommandScript.commands` then are exactly the programs that the shell would start,
 with exactly their arguments; what those do with them, `program_calls` says. What cannot be read for sure has
 an `objection` instead; then `commands` are a rough guess that holds too much, and `possible` is what
-`possible_commands` finds: good for finding what is forbidden, never for permitting. There a command counts
+`_possible` finds: good for finding what is forbidden, never for permitting. There a command counts
 with every other that it may carry: in its words, in texts that it is given, in what is fed to it. What nobody
-knows yet is a mark in a word, as `partial_words` says; `(ANY,)` is a command that nobody knows.
+knows yet is a mark in a word, as `globs` says; `(ANY,)` is a command that nobody knows.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CommandScript(Struct, frozen=True, kw_only=True):
     objection: str | None = None
     """The reason why it can't be read for sure; None if it can."""
     possible: tuple[Words, ...] = ()
-    """If it can't be read: every command that it might run, with marks (`unknown`) for unknown parts."""
+    """If it can't be read: every command that it might run, with marks (`globs`) for unknown parts."""
 
 
 def whole_line(script: CommandScript) -> str:

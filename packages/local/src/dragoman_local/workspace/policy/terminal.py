@@ -273,8 +273,8 @@ class TerminalForms(_TerminalTalk):
     def _review(self, fields: Any, values: dict[str, Value]) -> None:
         self._write("\nThis would be sent:\n")
         for name, value in values.items():
-            is_shown = not looks_secret(name, fields[name])
-            text = sanitize_line(_value_text(value), exact=True) if is_shown else "(not shown)"
+            is_secret = looks_secret(name, fields[name])
+            text = "(not shown)" if is_secret else sanitize_line(_value_text(value), exact=True)
             self._write(f"  {sanitize_line(name)} = {text}\n")
         if not values:
             self._write("  (nothing)\n")
