@@ -307,8 +307,9 @@ class ApprovalBroker:
         if request.sequence not in session.state.requests:
             self._free(session.id, request.sequence)
             return
-        clients = (follower.client for follower in session.followers)
-        lender = next((client for client in clients if self._has_turn(client, session)), None)
+        lender = next(
+            (each.client for each in session.followers if self._has_turn(each.client, session)), None
+        )
         if lender is None:  # it was cut off, and may come back; else its follower asks it
             self._wait_for_lender(session, request)
             return

@@ -265,9 +265,11 @@ class HubJudge:
         """
         params = value_of(request.params)
         desk = self._desk(session, request, lender="the client", is_elsewhere=True, leaves_rest=True)
-        setting = desk.setting(session.id)
-        is_read = isinstance(params, dict)
-        act = act_of_request(request.method, params, setting, session_id=session.id) if is_read else None
+        act = (
+            act_of_request(request.method, params, desk.setting(session.id), session_id=session.id)
+            if isinstance(params, dict)
+            else None
+        )
         return None if act is None else (desk, desk.judge_lent(act))
 
     def _desk(

@@ -65,8 +65,11 @@ def act_of_call(
     kind, title, name = whole.kind or "other", whole.title or "", whole.name or ""
     content = _all(calls, "content")
     diffs = [item for item in content if isinstance(item, v1.Diff)]
-    shown = [item.content for item in content if isinstance(item, v1.Content)]
-    links = [item.uri for item in shown if isinstance(item, v1.ResourceLink)]
+    links = [
+        item.content.uri
+        for item in content
+        if isinstance(item, v1.Content) and isinstance(item.content, v1.ResourceLink)
+    ]
     runs = any(each.kind == "execute" for each in calls) or any(
         isinstance(item, v1.Terminal) for item in content
     )

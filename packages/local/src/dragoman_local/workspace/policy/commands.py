@@ -132,11 +132,13 @@ def _has_flag(flag: str, words: tuple[str, ...]) -> Certainty:
 def _is_given(name: str, call: ProgramCall, words: tuple[str, ...]) -> Certainty:
     option = call.entry.options.get(name) if call.entry is not None else None
     spellings = set(option.names) if option is not None else {name}
-    for flag in call.flags:
+    if any(
+        flag.text in spellings
         # Most programs take a long option shortened.
-        is_short = flag.option is None and len(flag.text) > 2
-        if flag.text in spellings or (is_short and any(each.startswith(flag.text) for each in spellings)):
-            return Certainty.YES
+        or (flag.option is None and flag.text[2:] and any(each.startswith(flag.text) for each in spellings))
+        for flag in call.flags
+    ):
+        return Certainty.YES
     if call.subcommand == "push" and "--force" in spellings and any(w.startswith("+") for w in call.operands):
         return Certainty.YES  # git's other way to say so
     is_possible = any(

@@ -362,8 +362,11 @@ class ElicitationService:
             response = await self._answer(request)
         except FormUnanswered as error:
             self._on_answer(request, "open")
-            asked = msgspec.json.decode(write(request))
-            question = {"agent": self._name(request), "why": str(error), "request": asked}
+            question = {
+                "agent": self._name(request),
+                "why": str(error),
+                "request": msgspec.json.decode(write(request)),
+            }
             self.open.append(question)
             self._on_open(question)
             return v1.ElicitationCancelAction()

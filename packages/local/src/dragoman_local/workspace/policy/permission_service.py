@@ -194,8 +194,7 @@ class PermissionService:
         """Return the act of a request, with facts from the disk, and all messages about its call."""
         session_id, call = request.session_id, request.tool_call
         known_call = None if self._tool_calls is None else self._tool_calls(session_id, call)
-        setting = self.setting(session_id)
-        act = act_of_call(call, setting, session_id=session_id, known_call=known_call)
+        act = act_of_call(call, self.setting(session_id), session_id=session_id, known_call=known_call)
         return self._resolve(act), fold_calls(call, known_call)
 
     def _resolve(self, act: Act) -> Act:
