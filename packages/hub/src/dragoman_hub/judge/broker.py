@@ -277,8 +277,9 @@ class ApprovalBroker:
             if client.watches and reaches(client.grant, session.state):
                 is_observer = client.grant.may("observe")
                 if is_observer not in blocks:
-                    shown = encode_json(_for_grant(client.grant, members))
-                    blocks[is_observer] = notification(f"_dragoman/hub/{what}", shown)
+                    blocks[is_observer] = notification(
+                        f"_dragoman/hub/{what}", encode_json(_for_grant(client.grant, members))
+                    )
                 client.tell(blocks[is_observer])
 
     # Files and terminals.
@@ -340,15 +341,19 @@ class ApprovalBroker:
 
     def _lend_ourselves(self, session: LiveSession, request: OpenRequest) -> None:
         if self._lending.serves(request.method):
-            work = LentWork(session, request)
             self._hub.owner.start(
-                self._lending.answer(session, request, work, on_terminal=self._terminals.add)
+                self._lending.answer(
+                    session, request, LentWork(session, request), on_terminal=self._terminals.add
+                )
             )
             if session.process is not None:
                 session.process.slow_down(session.bounds.lent)
         else:
-            error = ErrorAnswer(METHOD_NOT_FOUND, "Method not found", {"method": request.method})
-            self._refuse(session, request, error)
+            self._refuse(
+                session,
+                request,
+                ErrorAnswer(METHOD_NOT_FOUND, "Method not found", {"method": request.method}),
+            )
 
     # Clients come and go.
 

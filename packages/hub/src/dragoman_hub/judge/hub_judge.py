@@ -126,9 +126,8 @@ class HubJudge:
 
     async def aclose(self) -> None:
         """Wait until the open lines are written."""
-        closing = asyncio.to_thread(self.threads.shutdown)
         try:
-            await asyncio.wait_for(closing, CLOSE_SECONDS)
+            await asyncio.wait_for(asyncio.to_thread(self.threads.shutdown), CLOSE_SECONDS)
         except (TimeoutError, RuntimeError):  # of the second kind: no thread can be started
             log.warning("the audit log, or a policy, could not be reached: some decisions may have no line")
 
@@ -185,8 +184,9 @@ class HubJudge:
         question = self._questions.get((session.id, request.sequence))
         if question is None or question.is_answered or question.future is not None:
             return False
-        desk = self._desk(session, request, find_tool_call=calls.find_call)
-        act, _ = desk.read_request(_permission(session, request))
+        act, _ = self._desk(session, request, find_tool_call=calls.find_call).read_request(
+            _permission(session, request)
+        )
         before, after = (
             replace(each, kind="", tool="", title="", possible_places=())
             for each in (question.prompt.act, act)
@@ -408,18 +408,14 @@ def check_question(request: OpenRequest) -> None:
     try:
         params = read(request.params, entry.params)
         json.loads(bytes(request.params), object_pairs_hook=_each_once)
-        if isinstance(params, v1.RequestPermissionRequest):
-            _check_options(params.options)
+        options = params.options if isinstance(params, v1.RequestPermissionRequest) else []
+        # A no that has the id or the kind of a yes would reach the agent as the yes.
+        if len({option.option_id for option in options}) < len(options):
+            raise ValueError("two options have one id")
+        if any(map(is_contradiction, options)):
+            raise ValueError("the name of an option says the opposite of its kind")
     except (SchemaError, ValueError, RecursionError) as error:
         raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
-
-
-def _check_options(options: Sequence[v1.PermissionOption]) -> None:
-    """A no that has the id or the kind of a yes would reach the agent as the yes."""
-    if len({option.option_id for option in options}) < len(options):
-        raise ValueError("two options have one id")
-    if any(map(is_contradiction, options)):
-        raise ValueError("the name of an option says the opposite of its kind")
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> None:

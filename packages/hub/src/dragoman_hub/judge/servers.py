@@ -68,8 +68,11 @@ async def permit_servers(
             await desk.permit(partial(act_of_server, server), cwd if session is None else session.id)
         except ErrorAnswer:
             (_, decision), name = desk.denials[-1], server.get("name")
-            why = f"Forbidden: the MCP server {name!r} is not permitted: {decision.why}"
-            raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"}) from None
+            raise ErrorAnswer(
+                FORBIDDEN,
+                f"Forbidden: the MCP server {name!r} is not permitted: {decision.why}",
+                {"reason": "policy"},
+            ) from None
 
 
 async def _ask(

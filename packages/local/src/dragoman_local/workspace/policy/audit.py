@@ -295,12 +295,9 @@ def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
 def read_entries(text: str) -> Iterator[dict[str, Any]]:
     """Return the entries of a log; invalid lines are left out."""
     for line in text.splitlines():
-        try:
-            entry = msgspec.json.decode(line)
-        except msgspec.DecodeError:  # the torn end of a full disk
-            continue
-        if isinstance(entry, dict):
-            yield entry
+        with suppress(msgspec.DecodeError):  # the torn end of a full disk
+            if isinstance(entry := msgspec.json.decode(line), dict):
+                yield entry
 
 
 _ROTATED: Final = re.compile(r"(.+)\.(\d+)")

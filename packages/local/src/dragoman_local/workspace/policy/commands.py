@@ -59,8 +59,7 @@ def pattern_text(words: Sequence[str]) -> str:
 
 def spells(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a pattern contains a whole command, so that no part of it is open."""
-    fixed_words = pattern[:-1] if pattern[-1] == REST else pattern
-    return [literal(word) for word in words] == list(fixed_words)
+    return [*map(literal, words)] == list(pattern[:-1] if pattern[-1] == REST else pattern)
 
 
 def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
@@ -84,10 +83,9 @@ def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
 def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
     """Whether a command matches, or may match, a forbidding pattern."""
     program = _is_program(words[0], pattern[0])
-    if program is Certainty.NO:
-        return program
-    if has_unknown_part(words[0]):
-        return Certainty.PERHAPS  # it may become several words, the rest of the pattern among them
+    # A program that is not known may become several words, the rest of the pattern among them.
+    if program is Certainty.NO or has_unknown_part(words[0]):
+        return min(program, Certainty.PERHAPS)
     flags = [word for word in pattern[1:] if word.startswith("-")]
     operands = [word for word in pattern[1:] if not word.startswith("-") and word != REST]
     certainty = min(program, _in_order(operands, words[1:]))

@@ -37,7 +37,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -66,11 +66,10 @@ def matches(pattern: str, text: str, *, seconds: float = SECONDS) -> bool | None
     """Whether the pattern matches anywhere in the text (as in JSON Schema), or None if that is unknown."""
     if "\0" in pattern:
         return None
-    input_bytes = f"{pattern}\0{text}".encode("utf-8", "surrogatepass")
     try:
         process = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _CHECK],
-            input=input_bytes,
+            input=f"{pattern}\0{text}".encode("utf-8", "surrogatepass"),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
@@ -153,8 +152,7 @@ def check_value(field: Field, value: Any, *, matches: Matches) -> Value:
             _check_range(value, field.minimum, field.maximum, "it must be {} {}")
         case _:
             raise BadFormValue("the field is of a type that is not known here")
-    checked: Value = value
-    return checked
+    return cast(Value, value)
 
 
 def _demand(is_good: bool, why: str) -> None:

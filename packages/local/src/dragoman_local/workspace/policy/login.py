@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -59,10 +59,6 @@ class LoginPlan(Struct, frozen=True, kw_only=True):
     step: AuthenticateStep | TerminalLoginStep | None
     missing: tuple[str, ...]
     """Possible help, one sentence per method. Also useful after a failed step."""
-
-
-_LoginWay: TypeAlias = tuple[int, AuthenticateStep | TerminalLoginStep | None, str]
-"""How soon it is tried, how, and what a person could do instead."""
 
 
 def plan_login(
@@ -123,7 +119,10 @@ def _read(method: v1.AuthMethod | Mapping[str, Any]) -> _Method | None:
         return None
 
 
-def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, tty: bool) -> _LoginWay:
+def _way(
+    method: _Method, environ: Mapping[str, str], has: Collection[str], *, tty: bool
+) -> tuple[int, AuthenticateStep | TerminalLoginStep | None, str]:
+    """How soon it is tried, how, and what a person could do instead."""
     title = f"{sanitize_line(method.name)} ({sanitize_line(method.id)})"
     about = f": {sanitize_line(method.about)}" if method.about else ""
     if isinstance(method, _TerminalMethod):

@@ -346,8 +346,10 @@ class ReportedAuditLog(AuditLog):
             if not self._has_failed:
                 self._has_failed = True
                 why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
-                remedy = "set XDG_STATE_HOME to a folder where it can be"
-                self._tell(self._on_failure, f"{why}, so nothing is permitted; {remedy}")
+                self._tell(
+                    self._on_failure,
+                    f"{why}, so nothing is permitted; set XDG_STATE_HOME to a folder where it can be",
+                )
             raise  # what is not written down is not permitted
         self._has_failed = False
         self._tell(self._on_entry, line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1.tool_call import TOOL_KINDS
@@ -31,7 +31,6 @@ class PolicyError(LocalMistake):
 
     def __init__(self, source: str, line: int, why: str) -> None:
         super().__init__(f"{source}:{line}: {why}" if line else f"{source}: {why}")
-        self.source = source
         self.line = line
         self.why = why
 
@@ -104,11 +103,10 @@ class _PolicyParser:
         )
 
     def _outcome(self, data: Mapping[str, Any], key: str, lines: range) -> Outcome:
-        value: Any = data.get(key)
+        value = data.get(key)
         why = f"{key} must be one of {', '.join(STRICTNESS)}; it is {value!r}"
         self._check(isinstance(value, str) and value in STRICTNESS, key, lines, why)
-        outcome: Outcome = value
-        return outcome
+        return cast(Outcome, value)
 
     def _texts(self, data: Mapping[str, Any], key: str, lines: range) -> tuple[str, ...]:
         value = data.get(key, [])

@@ -22,7 +22,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
@@ -170,8 +170,9 @@ class TerminalAsker(_TerminalTalk):
             }
             answers = keys | numbers
             named = "".join(f"{key} ({_KINDS[option.kind]}), " for key, option in keys.items())
-            choice = f"Choose {named}1-{len(question.options)}, or q to choose nothing: "
-            self._write(f"Asked at {clock_time()}. {choice}")
+            self._write(
+                f"Asked at {clock_time()}. Choose {named}1-{len(question.options)}, or q to choose nothing: "
+            )
             while (answer := await self._lines.read()) is not None:
                 reply = answer.strip().casefold()
                 if reply == "q":
@@ -210,8 +211,7 @@ class TerminalForms(_TerminalTalk):
             try:
                 return await talk()
             except _FormStopped as stop:
-                response: v1.CreateElicitationResponse = stop.args[0]
-                return response
+                return cast(v1.CreateElicitationResponse, stop.args[0])
 
     async def _visit(self, url: str) -> v1.CreateElicitationResponse:
         self._write(f"It asks you to open this address:\n  {sanitize_line(url, exact=True)}\n{_about(url)}")
