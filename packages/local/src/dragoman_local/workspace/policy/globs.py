@@ -176,7 +176,8 @@ def restricts(
             len(path) > _MOST_CHARACTERS
             or overlap(
                 parts,
-                _resolved(path.casefold()),
+                # Some programs read `**` as any folders themselves.
+                _resolved(re.sub(r"(?<![^/])\*\*(?![^/])", ANY, path.casefold())),
                 fits=lambda glob, name: may_be(name, glob),
                 runs=("**", ANY),
             )
