@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -25,6 +26,9 @@ Value = TypeVar("Value")
 
 MOST_KNOWN: Final = 8192
 """The most cached values; above it all are forgotten."""
+
+DEEPEST: Final = 64
+"""The folders of a path that are looked up one by one; each is a call in a call."""
 
 _UPDATES: Final = (
     b'{"jsonrpc":"2.0","method":"session/update"',
@@ -49,6 +53,7 @@ class KnownActs:
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}  # of the types that `remember` was asked for
+        self.real_path = lru_cache(MOST_KNOWN)(self._find_real_path)
 
     def remember(self, key: object, make: Callable[[], Value]) -> Value:
         """Return the cached result, or compute it now."""
@@ -59,8 +64,16 @@ class KnownActs:
             value = self._values[key] = make()
         return value
 
-    def real_path(self, path: str) -> str:
-        return self.remember(("real", path), lambda: os.path.realpath(path))
+    def _find_real_path(self, path: str) -> str:
+        """Return what `os.path.realpath` does, with one look at the disk for a name in a known folder. What
+        is below a link is left to the system: it has rules for links that lead nowhere or to themselves.
+        """
+        folder, _, name = path.rpartition("/")
+        is_name = path.startswith("/") and path[1:2] != "/" and name not in ("", ".", "..")
+        if is_name and os.sep == "/" and path.count("/") < DEEPEST:
+            is_real = self.real_path(folder or "/") == (folder or "/")
+            return path if is_real and not os.path.islink(path) else os.path.realpath(path)
+        return os.path.realpath(path)
 
     def setting(self, agent: str, roots: Sequence[str], home: str) -> ActContext:
         return self.remember(
