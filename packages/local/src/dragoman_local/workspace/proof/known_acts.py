@@ -30,10 +30,11 @@ MOST_KNOWN: Final = 8192
 DEEPEST: Final = 64
 """The folders of a path that are looked up one by one; each is a call in a call."""
 
-_UPDATES: Final = (
+UPDATES: Final = (
     b'{"jsonrpc":"2.0","method":"session/update"',
     b'{"jsonrpc": "2.0", "method": "session/update"',
 )
+"""How nearly all updates begin, and hardly any other frame."""
 
 
 class _Notification(Struct, frozen=True):
@@ -42,6 +43,7 @@ class _Notification(Struct, frozen=True):
 
 
 class _UpdateFrame(Struct):
+    method: str = ""
     params: _Notification = _Notification()
 
 
@@ -82,18 +84,15 @@ class KnownActs:
         )
 
 
-def is_update(frame: bytes) -> bool:
-    """Whether a frame is surely an update, without escaped words."""
-    return frame.startswith(_UPDATES) and frame.count(b'"method"') == 1 and b"\\u" not in frame
-
-
-def read_update(frame: bytes) -> tuple[str, CallUpdate]:
-    """Return the session and the update of a frame in one read; empty if it is unreadable."""
+def read_update(frame: bytes) -> tuple[str, CallUpdate] | None:
+    """Return the session and the update of a frame in one read; None if it is another message or
+    unreadable.
+    """
     try:
-        params = _frames.decode(frame).params
+        found = _frames.decode(frame)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        params = _Notification()
-    return params.session_id, params.update
+        return None
+    return (found.params.session_id, found.params.update) if found.method == "session/update" else None
 
 
 def essence(call: v1.ToolCallUpdate, *, keeps_texts: bool) -> v1.ToolCallUpdate:

@@ -32,9 +32,9 @@ from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file, act_of_request
 from dragoman_local.workspace.policy.decision import usable_options
 from dragoman_local.workspace.policy.judge import act_of_access, resolve
-from dragoman_local.workspace.policy.tool_calls import ToolCalls
+from dragoman_local.workspace.policy.tool_calls import CallUpdate, ToolCalls
 from dragoman_local.workspace.policy.tool_inputs import FileChange, changes_in
-from dragoman_local.workspace.proof.known_acts import KnownActs, essence, is_update, read_update
+from dragoman_local.workspace.proof.known_acts import UPDATES, KnownActs, essence, read_update
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]
@@ -62,6 +62,7 @@ _LENT: Final = {
     "_dragoman/fs/stat": "read",
     "_dragoman/fs/read_range": "read",
 }
+_CALL_TAGS: Final = ("tool_call", "tool_call_update")
 _OPENINGS: Final = ("session/new", "session/load", "session/resume", "session/fork")
 
 
@@ -161,10 +162,11 @@ class ActFold:
         """
         for direction, frames, time, _ in runs:
             for at, frame in enumerate(frames, sequence):
-                if direction != "to_client" or not is_update(frame):
+                found = read_update(frame) if direction == "to_client" and frame.startswith(UPDATES) else None
+                if found is None:
                     yield from self._add(at, direction, frame, time)
-                elif b'"tool_call"' in frame or b'"tool_call_update"' in frame:
-                    self._on_update(at, frame, time)
+                elif found[1].tag in _CALL_TAGS:
+                    self._on_call(at, *found, time)
             sequence += len(frames)
 
     def _add(self, sequence: int, direction: str, frame: bytes, time: float) -> Iterable[RecordedAct]:
@@ -177,7 +179,9 @@ class ActFold:
         if direction == "to_agent":
             return self._to_agent(envelope)
         if envelope.method == "session/update":
-            self._on_update(sequence, frame, time)
+            found = read_update(frame)
+            if found is not None and found[1].tag in _CALL_TAGS:
+                self._on_call(sequence, *found, time)
         elif envelope.method and envelope.id is not UNSET:
             self._on_request(sequence, envelope, time)
         elif envelope.id is not UNSET:
@@ -282,12 +286,10 @@ class ActFold:
 
     # What the agent said.
 
-    def _on_update(self, sequence: int, frame: bytes, time: float) -> None:
-        session_id, update = read_update(frame)
-        if update.tag in ("tool_call", "tool_call_update"):
-            name = self._calls.take(session_id, update)
-            if name and self._prompts:
-                self._announced.setdefault((session_id, name), (sequence, time))
+    def _on_call(self, sequence: int, session_id: str, update: CallUpdate, time: float) -> None:
+        name = self._calls.take(session_id, update)
+        if name and self._prompts:
+            self._announced.setdefault((session_id, name), (sequence, time))
 
     def _on_request(self, sequence: int, envelope: _Envelope, time: float) -> None:
         recorded = RecordedAct(
