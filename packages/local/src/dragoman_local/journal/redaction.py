@@ -100,16 +100,13 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
     """Return the runs with redacted frames; many together cost less. Frames of long runs mostly have one
     shape, so they are searched apart from the notes between them.
     """
-    long_frames: list[bytes] = []
-    other_frames: list[bytes] = []
+    frames: dict[bool, list[bytes]] = {True: [], False: []}
     for run in entries.runs:
-        frames = long_frames if len(run.frames) >= FEW else other_frames
-        frames += run.frames
-    long_rest, other_rest = iter(redact_all(long_frames, how)), iter(redact_all(other_frames, how))
+        frames[len(run.frames) >= FEW] += run.frames
+    rest = {is_long: iter(redact_all(group, how)) for is_long, group in frames.items()}
     runs: list[FrameRun] = []
     for run in entries.runs:
-        rest = long_rest if len(run.frames) >= FEW else other_rest
-        redacted_frames = list(islice(rest, len(run.frames)))
+        redacted_frames = list(islice(rest[len(run.frames) >= FEW], len(run.frames)))
         is_same = redacted_frames == list(run.frames)
         runs.append(run if is_same else FrameRun(run.direction, redacted_frames, run.time))
     return runs
@@ -158,13 +155,9 @@ def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
     """
     numbers: Sequence[int] = range(len(parts))
     is_long = sum(map(len, parts)) > LONG_TEXT * len(parts)
-    if is_long and not all(map(_has_sign, parts[:2])):  # otherwise it is code
+    if is_long and not all(signs_of(part.decode("latin-1")) for part in parts[:2]):  # otherwise it is code
         numbers = [n for n in numbers if not is_plain_prose(parts[n])]
     return {numbers[n] for n in _suspects([parts[n] for n in numbers])}
-
-
-def _has_sign(part: bytes) -> bool:
-    return bool(signs_of(part.decode("latin-1")))
 
 
 def _suspects(parts: Sequence[bytes]) -> set[int]:
@@ -195,8 +188,8 @@ def _find_common_shape(frames: Sequence[bytes]) -> FrameShape:
     # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
     pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
     shapes = {shape_of_both(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
-    by_length = sorted(shapes, key=lambda shape: len(shape.head), reverse=True)
-    return next((shape for shape in by_length if _is_plain_head(shape.head)), NO_SHAPE)
+    plain = (shape for shape in shapes if _is_plain_head(shape.head))
+    return max(plain, key=lambda shape: len(shape.head), default=NO_SHAPE)
 
 
 def _comes_again(head: bytes) -> bool:
