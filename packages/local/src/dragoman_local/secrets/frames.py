@@ -32,9 +32,9 @@ def frame_hint_places(frames: bytes) -> Iterator[int]:
     They are read as Latin-1: all signs of a secret are ASCII.
     """
     low = frames.lower()
-    ends = (match for end in _PAIR_ENDS if end in low for match in re.finditer(end, low))
+    ends = (match for end in _PAIR_ENDS if b'"' in low and end in low for match in re.finditer(end, low))
     yield from (match.end() - 1 for match in ends)
-    if b'"data"' in frames and b"authenticate" in frames:
+    if b"authenticate" in frames:
         yield from (match.start() for match in re.finditer(b'"data"', frames))
     yield from hint_places(frames.decode("latin-1"), low)
 
