@@ -100,7 +100,7 @@ async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace)
                 f"`dragoman rewind {report.session} --to {args.to} --steps` lists its steps",
             )
         places, contents = steps.places, steps.contents_before(args.step)
-    async with planned_rewind(store, places, contents=contents) as rewind:
+    async with planned_rewind(store, places, open_recorded, contents=contents) as rewind:
         for plan in rewind.plans:
             report.files[plan.root] = plan.steps
             report.left += [os.path.join(plan.root, path) for path in plan.left]
