@@ -191,8 +191,8 @@ def _refuse(store: TreeStore, plans: Sequence[RewindPlan]) -> None:
         for path in paths[:SHOWN]:
             say(sanitize_line(f"  {path}"), file=sys.stderr)
         raise CommandFailed(
-            f"{counted(len(paths), 'file')} changed since, by a person or an unknown program; "
-            "nothing was put back",
+            f"{counted(len(paths), 'file')} changed since, by a person or an unknown program: "
+            "no turn announced that; nothing was put back",
             "use --force to put them back too; to undo that: dragoman rewind --undo",
         )
 
@@ -202,7 +202,7 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
     verb = "is" if report.done else "would be"
     for root, steps in report.files.items():
         for step in steps[:SHOWN]:
-            note = "  (changed by a person since)" if step.is_persons else ""
+            note = "  (changed by a person or an unknown program)" if step.is_persons else ""
             say(sanitize_line(f"  {step.act:<8} {step.path}{note}"))
         more = f", {len(steps) - SHOWN} of them not shown" if len(steps) > SHOWN else ""
         say(sanitize_line(f"{root} {verb} {where}: {counted(len(steps), 'file')}{more}"))

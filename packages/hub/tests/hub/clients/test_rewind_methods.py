@@ -12,6 +12,7 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.errors import ErrorAnswer
+from dragoman.schema.v1 import ToolCallLocation
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.gate.real_paths import RealPaths
 from tests.hub.lending.writer_stage import Doors, writer
@@ -265,7 +266,9 @@ async def test_the_agent_is_told_once_with_its_next_prompt(project: Path, trees:
         @agent.prompt
         async def write(turn: Turn) -> None:
             heard.append([getattr(block, "text", "") for block in turn.prompt])
-            Path(turn.session.cwd, "a.txt").write_text(f"{len(heard)}\n")
+            path = Path(turn.session.cwd, "a.txt")
+            async with turn.tool("Edit", kind="edit", locations=[ToolCallLocation(path=str(path))]):
+                path.write_text(f"{len(heard)}\n")
 
         return agent
 

@@ -382,7 +382,9 @@ def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
                 since.append(turn)
             elif since:
                 since.pop()
-        looks = {turn.last for turn in since if turn.last is not None} if is_known else set()
+        # One that restored nothing has no look of its own.
+        ends = {(turn.first, turn.last) for turn in since if is_known}
+        looks = [last for first, last in ends if last is not None and last != first]
         paths = sorted({path for look in looks for path in store.changes_at(look)})
         if paths:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
