@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman_local.workspace.rewind import plan_rewind
+from dragoman_local.workspace.diffs import Diff, unified_diff
+from dragoman_local.workspace.rewind import plan_rewind, planned_rewind, turn_places
 from dragoman_local.workspace.tree_store import TreeStore
 from tests.workspace.remembered_folder import RememberedFolder
 from tests.workspace.turns import commit_all, git, picture, records
@@ -150,6 +151,27 @@ async def test_no_write_of_a_person_at_any_moment_is_taken_unasked(
     for look, typed in looks:
         asked, restored = await flagged(folder, look)
         assert (asked, restored & set(PERSONS)) == (typed, set())
+
+
+async def test_lines_are_compared_only_for_a_preview(
+    folder: RememberedFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await folder.turn("one", {"a.txt": "made\n"})
+    (place,) = turn_places(folder.store, folder.store.turns())
+    compared: list[str] = []
+
+    def compare(name: str, old: bytes | None, new: bytes | None) -> Diff:
+        compared.append(name)
+        return unified_diff(name, old, new)
+
+    monkeypatch.setattr("dragoman_local.workspace.change_set.unified_diff", compare)
+    async with planned_rewind(folder.store, [place], folder.journal.open) as rewind:
+        done = await rewind.carry_out("one", turn=1, stream="one", identity=rewind.identity)
+    assert (done.paths, compared) == ([str(folder.root / "a.txt")], [])
+    await folder.turn("one", {"a.txt": "made\n"})
+    async with planned_rewind(folder.store, [place], folder.journal.open, has_diffs=True) as rewind:
+        (file,) = (await rewind.preview(1))["files"]
+    assert (file["added"], file["removed"], compared) == (1, 1, ["a.txt"])
 
 
 async def test_secret_ignored_and_large_files_stay_as_they_are(folder: RememberedFolder) -> None:

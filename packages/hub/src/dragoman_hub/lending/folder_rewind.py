@@ -61,7 +61,7 @@ class HubRewind:
 
     async def preview(self, cwd: str, turn: int, places: Places) -> dict[str, Any]:
         """Return the changes of a rewind, and their authors."""
-        async with self._planned(cwd, places) as rewind:
+        async with self._planned(cwd, places, has_diffs=True) as rewind:
             return await rewind.preview(turn)
 
     async def carry_out(
@@ -97,13 +97,15 @@ class HubRewind:
             await fork_folder(self._store(), plan)
 
     @asynccontextmanager
-    async def _planned(self, cwd: str, places: Places) -> AsyncIterator[FolderRewind]:
+    async def _planned(
+        self, cwd: str, places: Places, *, has_diffs: bool = False
+    ) -> AsyncIterator[FolderRewind]:
         """Until it is left, nothing else may happen in these folders. Raises the answer to a refusal."""
         await self._changes.looks_done(cwd, [root for root, _ in places])
         async with self._lock, self._changes.folder_lock(cwd):
             with _refusing(RewindRefused):
                 open_journal = partial(opened_journal, self._store(), self._journal)
-                async with planned_rewind(self._store(), places, open_journal) as rewind:
+                async with planned_rewind(self._store(), places, open_journal, has_diffs=has_diffs) as rewind:
                     yield rewind
 
     def _store(self) -> TreeStore:

@@ -146,10 +146,16 @@ class RewindPlan:
 
 
 async def plan_rewind(
-    store: TreeStore, root: str, look: int, open_journal: OpenJournal, contents: Contents | None = None
+    store: TreeStore,
+    root: str,
+    look: int,
+    open_journal: OpenJournal,
+    contents: Contents | None = None,
+    *,
+    has_diffs: bool = False,
 ) -> RewindPlan:
     """Plan how to restore a folder to a snapshot of its history, except files with these contents. Journals
-    tell what turns announced.
+    tell what turns announced. Without diffs, no lines are counted.
     """
     now = await take_snapshot([root], store=store)
     try:
@@ -158,14 +164,20 @@ async def plan_rewind(
             FolderMemory, store, root, open_journal, since=look, most_bytes=sys.maxsize
         )
         persons = await memory.changed_by_others()
-        return await asyncio.to_thread(_plan, store, now, look, contents or {}, persons)
+        return await asyncio.to_thread(_plan, store, now, look, contents or {}, persons, has_diffs=has_diffs)
     except BaseException:
         await now.aclose()
         raise
 
 
 def _plan(
-    store: TreeStore, now: Snapshot, look: int, contents: Contents, persons: Collection[str]
+    store: TreeStore,
+    now: Snapshot,
+    look: int,
+    contents: Contents,
+    persons: Collection[str],
+    *,
+    has_diffs: bool,
 ) -> RewindPlan:
     root = now.roots[0]
     there, wanted = now.entries, store.tree(root, look)
@@ -192,7 +204,7 @@ def _plan(
     return RewindPlan(
         store,
         now,
-        now.changes_since(wanted),
+        now.changes_since(wanted, has_diffs=has_diffs),
         persons=persons,
         left=left,
         identity=hashlib.sha256(repr((root, seen)).encode(errors="surrogateescape")).hexdigest(),
@@ -302,14 +314,21 @@ async def planned_rewind(
     open_journal: OpenJournal,
     *,
     contents: Mapping[str, Contents] | None = None,
+    has_diffs: bool = False,
 ) -> AsyncIterator[FolderRewind]:
-    """Yield the plans for some folders, inside the block; `contents` by folder. Raises `RewindRefused`."""
+    """Yield the plans for some folders, inside the block; `contents` by folder. A preview wants diffs. Raises
+    `RewindRefused`.
+    """
     async with AsyncExitStack() as stack:
         plans: list[RewindPlan] = []
         for root, look in places:
             if not await asyncio.to_thread(os.path.isdir, root):
                 raise RewindRefused(f"{root} no longer exists")
-            plans.append(await plan_rewind(store, root, look, open_journal, (contents or {}).get(root)))
+            plans.append(
+                await plan_rewind(
+                    store, root, look, open_journal, (contents or {}).get(root), has_diffs=has_diffs
+                )
+            )
             stack.push_async_callback(plans[-1].aclose)
         yield FolderRewind(store, plans)
 

@@ -132,7 +132,7 @@ class LocalRewinds:
 
     async def preview(self, turn: int | None) -> RewindPreview:
         number, places = await self._places(turn)
-        async with planned_rewind(self._store, places, open_recorded) as rewind:
+        async with planned_rewind(self._store, places, open_recorded, has_diffs=True) as rewind:
             return convert(await rewind.preview(number), RewindPreview)
 
     async def carry_out(self, preview: RewindPreview, also: Sequence[str]) -> RewindResult:
