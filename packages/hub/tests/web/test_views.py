@@ -360,14 +360,10 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
 
 
 def tick_all(page: Any) -> None:
-    """Two files that a person changed, and one that a turn did."""
-    page.hover(".user")
-    page.click(".turn-menu")
-    page.click("text=Put files back to before this")
-    page.click(".rewind button >> text=Tick all")
+    for place in (".turn-menu", "text=Put files back to before this", ".rewind button >> text=Tick all"):
+        page.click(place, force=True)
     page.wait_for_selector(".rewind button >> text=Put back 3 files")
     page.keyboard.press("Escape")
-    closes(page)
 
 
 def test_files_go_back_to_before_a_message_and_forth_again(visitor: Visitor, hub: RunningHub) -> None:
