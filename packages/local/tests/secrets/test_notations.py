@@ -100,6 +100,8 @@ def test_digits_are_hidden_behind_the_name_of_a_password() -> None:
         "password:\n  minLength: 8\n  pattern: '[a-z0-9]{8,}'\n",
         '"token": {\n  "type": "string",\n  "description": "a word2 or 3"\n}',
         '"password": ["required", "min:8"]',
+        '"accessKey": {\n  "Region": "us-east-1",\n  "CreateDate": "2019-04-18T20:45:36+00:00"\n}',
+        "'write_tokens': {\n    'price_key': 'cache_write_1h_tok',\n    x: indent(call1, 2),\n}",
         'PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]',
         "token = [a-z0-9_]",
         "insert into tokens (name, length) values ('ann', 'b4c5d6e7f8')",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dragoman_local.secrets.named import LONGEST_HEAD
 from dragoman_local.secrets.names import (
     Doubt,
+    is_mixed,
     is_password,
     is_placeholder,
     is_telling,
@@ -116,10 +117,8 @@ _SECTION = re.compile(
 )
 _SETTING = re.compile(
     r"[ \t]*(?:- )?(?:[\"']?(?P<name>[\w.@-]+)[ \t]*[\"']?[ \t]*(?:=>|[:=])[ \t]*)?"
-    r"[\"']?(?P<secret>[^\s\"',;]{8,200})[ \t]*[\"']?[ \t]*[,;]?[ \t\r]*"
+    r"[\"']?(?P<secret>[\w+/.!\#$%&*=@^~-]{8,200})[ \t]*[\"']?[ \t]*[,;]?[ \t\r]*"
 )
-_NUMBERED = re.compile(r"(?:[A-Za-z]++[-_./:]?+)++\d{0,3}")
-"""The name of a thing, with its number."""
 
 
 def _section_spans(text: str, at: int, head: re.Match[str]) -> Iterator[tuple[int, int]]:
@@ -133,8 +132,8 @@ def _section_spans(text: str, at: int, head: re.Match[str]) -> Iterator[tuple[in
         if (
             row is not None
             and not names_something_else(row["name"] or "")
-            and not _NUMBERED.fullmatch(row["secret"])
-            and looks_secret(row["secret"], Doubt.RANDOM, is_quoted=True)
+            and is_mixed(row["secret"])
+            and not is_placeholder(row["secret"])
         ):
             yield at + row.start("secret"), at + row.end("secret")
         at += len(line) + 1

@@ -18,6 +18,7 @@ from dragoman_local.secrets.names import (
     Doubt,
     has_name_words,
     is_login,
+    is_mixed,
     is_password,
     is_phrase,
     is_placeholder,
@@ -174,10 +175,12 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
             continue
         last = name_parts(hint.name)[-1]
         is_value = ":" in (hint.match["sign"] or "") or _QUOTES.match(text, at)
-        is_kind = kind == "sign" or (last == "cookie" and kind in ("pair", "comma"))
-        if last in ("authorization", "cookie") and is_kind and is_value:
+        if is_value and last in ("authorization", "cookie") and kind == "sign":
             yield from _header_value(text, at, is_cookie=last == "cookie")
-        elif opening := _QUOTES.match(text, at):
+            continue
+        if last == "cookie" and kind == "pair":
+            yield from _header_value(text, at, is_cookie=True)
+        if opening := _QUOTES.match(text, at):
             yield from _quoted_value(text, opening, hint, kind, in_settings=in_settings)
         elif kind == "line":
             yield from _line_value(text, at, hint)
@@ -255,7 +258,7 @@ def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, is_last: bool) -> D
     if (
         "[" in sign.rpartition("]")[2] or "{" in sign.rpartition("}")[2]
     ):  # a list or a table, of which only the first is seen
-        return None if has_name_words(value) else Doubt.RANDOM
+        return Doubt.RANDOM if is_mixed(value) else None
     if is_data and "." in name and value.isalpha():
         return None  # a translation
     if name.lower() in ("_auth", "auth"):

@@ -289,6 +289,14 @@ def has_name_words(value: str) -> bool:
     )
 
 
+_MIXED = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d).{8,}|[0-9a-f]{20,}", re.ASCII)
+
+
+def is_mixed(value: str) -> bool:
+    """Whether it has small letters, capitals and digits, or is one long number of base 16; and is no name."""
+    return _MIXED.fullmatch(value) is not None and not has_name_words(value)
+
+
 def is_login(value: str) -> bool:
     """Whether it is `user:password` in base64."""
     try:
