@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman_app.cli import main, policy_history
@@ -310,6 +311,22 @@ def test_what_a_process_could_not_judge_is_judged_by_the_first_one(
         return judge(trial, recorded)
 
     monkeypatch.setattr(PolicyTrial, "judge", judge_in_the_first)
+    found = policy("test", "--history", "--json")
+    assert len(processes) == 2
+    monkeypatch.setattr(policy_history, "SHARE_ENTRIES", 1_000)
+    assert policy("test", "--history", "--json") == found
+    assert json.loads(found[1])["sessions"] == 7
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere one process judges all")
+def test_an_answer_that_was_cut_off_is_none(
+    policy: Test, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[int]
+) -> None:
+    record_many(tmp_path / "data/dragoman/history.db", tmp_path)
+    first, encode = os.getpid(), msgspec.msgpack.encode
+    monkeypatch.setattr(
+        msgspec.msgpack, "encode", lambda value: encode(value)[: None if os.getpid() == first else -9]
+    )
     found = policy("test", "--history", "--json")
     assert len(processes) == 2
     monkeypatch.setattr(policy_history, "SHARE_ENTRIES", 1_000)

@@ -24,6 +24,7 @@ from typing import BinaryIO, Final, TypeAlias
 
 import msgspec
 
+from dragoman.decoders import msgpack_decoder
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, say_json, write_stderr
@@ -59,8 +60,6 @@ SHARE_ENTRIES: Final = 20_000
 
 RecordedStream: TypeAlias = tuple[str, str, StreamInfo]
 """A journal, the file of its key, and a stream in it."""
-
-_findings: Final = msgspec.msgpack.Decoder(tuple[str, list[tuple[RecordedAct, Verdict | None]]])
 
 _SOURCES: Final[dict[Source, str]] = {
     "request": "asked for",
@@ -186,13 +185,16 @@ def _judge_all(args: argparse.Namespace, trial: PolicyTrial) -> TrialRecord:
     try:
         read_acts(first, since, record.take)
         for share, _, pipe in helpers:
-            if found := pipe.read():
-                text, judgements = _findings.decode(found)
-                write_stderr(text)
-                for judgement in judgements:
-                    record.add(*judgement)
-            else:  # something was wrong, and is found again here
+            try:
+                text, judgements = msgpack_decoder(
+                    tuple[str, list[tuple[RecordedAct, Verdict | None]]]
+                ).decode(pipe.read())
+            except msgspec.DecodeError:  # it did not come to its end: what was wrong is found again here
                 read_acts(share, since, record.take)
+                continue
+            write_stderr(text)
+            for judgement in judgements:
+                record.add(*judgement)
     finally:
         for _, process, pipe in helpers:
             pipe.close()
