@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from dragoman_app.apps.folder_memory import open_recorded
 from dragoman_local.workspace.rewind import plan_rewind
 from dragoman_local.workspace.snapshots import take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore
@@ -94,7 +95,7 @@ class Month:
         return wrong
 
     async def _rewind(self, look: int, *, is_undo: bool) -> None:
-        plan = await plan_rewind(self.store, str(self.folder), look)
+        plan = await plan_rewind(self.store, str(self.folder), look, open_recorded)
         try:
             await plan.carry_out("month", is_undo=is_undo)
         finally:

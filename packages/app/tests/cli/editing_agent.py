@@ -1,5 +1,6 @@
 """An agent on raw lines that edits files as the lines of its prompt say, `PATH: TEXT`: it asks and announces
-each edit. `$ COMMAND` runs a command.
+each edit. `$ COMMAND` runs a command. `? PATH: TEXT` is an edit in silence, and `! PATH: TEXT` one in silence
+after the answer: both look like a person's.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ import itertools
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ MODEL = {
 FORKS: dict[str, Any] = {"sessionCapabilities": {"fork": {}}} if "--forks" in sys.argv else {}
 
 numbers = itertools.count(1)
+late_lines: list[tuple[str, str]] = []
 
 
 def send(**message: Any) -> None:
@@ -40,6 +43,10 @@ def work(session: str, prompt: str) -> None:
     for number, line in enumerate(prompt.splitlines(), 1):
         if line.startswith("$ "):
             run(session, line[2:], f"run-{number}")
+        elif line.startswith("? "):
+            write(line[2:])
+        elif line.startswith("! "):
+            late_lines.append((session, line[2:]))
         else:
             edit(session, line, number)
 
@@ -51,6 +58,23 @@ def run(session: str, command: str, call: str) -> None:
     subprocess.run(command, shell=True, check=True)
     update = {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"}
     send(method="session/update", params={"sessionId": session, "update": update})
+
+
+def write(line: str) -> None:
+    name, _, text = line.partition(": ")
+    Path(name).write_text(f"{text}\n")
+
+
+def write_late(session: str, line: str) -> None:
+    """Once the client has the answer: it answers in order."""
+    params = {"sessionId": session, "path": str(Path.cwd() / "a.py")}
+    send(id=f"late-{next(numbers)}", method="fs/read_text_file", params=params)
+    while "method" in receive():
+        pass
+    now = time.time()
+    write(line)
+    while Path(line.partition(": ")[0]).stat().st_ctime <= now:
+        write(line)
 
 
 def edit(session: str, prompt: str, number: int) -> None:
@@ -71,8 +95,8 @@ def edit(session: str, prompt: str, number: int) -> None:
     while "method" in receive():
         pass
     params = {"sessionId": session, "update": {"sessionUpdate": "tool_call", "status": "completed", **update}}
-    send(method="session/update", params=params)
     path.write_text(new)
+    send(method="session/update", params=params)
     if text.endswith("# tested"):
         update = {"toolCallId": "test", "title": "make test", "kind": "execute", "status": "failed"}
         params = {"sessionId": session, "update": {"sessionUpdate": "tool_call", **update}}
@@ -96,6 +120,8 @@ def main() -> None:
             result = {"stopReason": "end_turn"}
         if "id" in frame and "method" in frame:
             send(id=frame["id"], result=result)
+        while late_lines:
+            write_late(*late_lines.pop())
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 It makes a journal of recorded conversations with real agents, each copied with names of its own for its
 session and its tool calls. In a part of the turns, `--changed`, files and commands have names of their own,
 too. It then runs the command with the example policy of `docs/policy.md` and prints the processor time of
-the whole process. With `--folder`, the journal stays there for the next time.
+all its processes, and the time by the clock. With `--folder`, the journal stays there for the next time.
 """
 
 from __future__ import annotations

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from dragoman_app.cli import main
+from dragoman_app.cli import main, policy_history
 from dragoman_local.journal import Entry, open_journal
+from dragoman_local.workspace.proof.policy_trial import PolicyTrial, Verdict
+from dragoman_local.workspace.proof.recorded_acts import RecordedAct
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
 from tests.workspace.proof.recording import Recording
@@ -242,3 +249,106 @@ def test_a_long_list_of_files_ends_and_the_table_has_straight_columns(policy: Te
     rows = [line for line in lines if line.startswith(("asked for", "files and terminals"))]
     assert len(rows) == 2
     assert {len(line) for line in (*heads, *rows)} == {len(heads[0])}
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Has each session judged by a process of its own, up to three; holds those that were started."""
+    started: list[int] = []
+    fork = os.fork
+
+    def fork_and_note() -> int:
+        started.append(fork())
+        return started[-1]
+
+    monkeypatch.setattr(os, "fork", fork_and_note)
+    monkeypatch.setattr(policy_history, "SHARE_ENTRIES", 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    return started
+
+
+def record_many(path: Path, cwd: Path) -> None:
+    for number in range(7):
+        session = Recording(cwd=str(cwd))
+        session.command(f"make {number}", "no" if number % 3 else "yes")
+        session.command("git push")
+        session.edit(f"{cwd}/{number}.txt", old="a" * number)
+        session.request("session/request_permission", {"toolCall": 7}, {"result": {}})
+        record(path, session, name=f"session {number}", cwd=str(cwd))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere one process judges all")
+def test_a_history_that_several_processes_judge_gets_the_answers_of_one(
+    policy: Test, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[int]
+) -> None:
+    path = tmp_path / "data/dragoman/history.db"
+    record_many(path, tmp_path)
+    with contextlib.closing(sqlite3.connect(path)) as base, base:
+        base.execute("update entries set sum = 0 where number in (2, 5, 6) and sequence = 5")
+    calls = [("test", "--history"), ("test", "--history", "--json"), ("suggest", "--least", "1", "--json")]
+    found = [policy(*call) for call in calls]
+    assert len(processes) == 2 * len(calls)
+    monkeypatch.setattr(policy_history, "SHARE_ENTRIES", 1_000)
+    assert [policy(*call) for call in calls] == found
+    assert len(processes) == 2 * len(calls)
+    status, out, err = found[1]
+    assert (status, json.loads(out)["sessions"]) == (0, 7)
+    assert [line.partition(" is read")[0] for line in err.splitlines()] == [
+        f"session {number}" for number in (1, 4, 5)
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere one process judges all")
+def test_what_a_process_could_not_judge_is_judged_by_the_first_one(
+    policy: Test, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[int]
+) -> None:
+    record_many(tmp_path / "data/dragoman/history.db", tmp_path)
+    first, judge = os.getpid(), PolicyTrial.judge
+
+    def judge_in_the_first(trial: PolicyTrial, recorded: RecordedAct) -> Verdict | None:
+        if os.getpid() != first and recorded.stream == "session 4":
+            raise MemoryError
+        return judge(trial, recorded)
+
+    monkeypatch.setattr(PolicyTrial, "judge", judge_in_the_first)
+    found = policy("test", "--history", "--json")
+    assert len(processes) == 2
+    monkeypatch.setattr(policy_history, "SHARE_ENTRIES", 1_000)
+    assert policy("test", "--history", "--json") == found
+    assert json.loads(found[1])["sessions"] == 7
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere one process judges all")
+def test_an_answer_that_was_cut_off_is_none(
+    policy: Test, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[int]
+) -> None:
+    record_many(tmp_path / "data/dragoman/history.db", tmp_path)
+    first, encode = os.getpid(), msgspec.msgpack.encode
+    monkeypatch.setattr(
+        msgspec.msgpack, "encode", lambda value: encode(value)[: None if os.getpid() == first else -9]
+    )
+    found = policy("test", "--history", "--json")
+    assert len(processes) == 2
+    monkeypatch.setattr(policy_history, "SHARE_ENTRIES", 1_000)
+    assert policy("test", "--history", "--json") == found
+    assert json.loads(found[1])["sessions"] == 7
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere one process judges all")
+def test_no_process_is_left_when_the_first_one_fails(
+    policy: Test, tmp_path: Path, processes: list[int]
+) -> None:
+    record_many(tmp_path / "data/dragoman/history.db", tmp_path)
+    other = tmp_path / "other"
+    (other / ".dragoman").mkdir(parents=True)
+    (other / ".dragoman/policy.toml").write_text("nonsense = 1\n")
+    session = Recording(cwd=str(other))
+    session.command("make")
+    record(tmp_path / "data/dragoman/history.db", session, name="broken", cwd=str(other))
+    status, out, err = policy("test", "--history")
+    assert (status, out) == (1, "")
+    assert "nonsense" in err
+    assert len(processes) == 2
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)

@@ -57,6 +57,35 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
     assert [line["by"] for line in stage.blame("a.py")] == ["unknown", "agent", "agent", "person"]
 
 
+def test_what_no_turn_announced_is_not_lost_without_force(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    made, own = (stage.folder / name for name in ("a.py", "own.py"))
+    stage.turn("? own.py: typed = 1\na.py: made = 1")
+    refused = stage.command("rewind", "--to", "1")
+    assert (refused.returncode, own.read_text()) == (1, "typed = 1\n")
+    assert refused.stderr.count("own.py") == 1
+    assert "1 file changed since" in refused.stderr
+    assert flags(stage) == {"a.py": False, "own.py": True}
+    assert stage.command("rewind", "--to", "1", "--force").returncode == 0
+    assert (made.exists(), own.exists()) == (False, False)
+
+
+def test_what_comes_right_after_the_answer_is_not_lost_without_force(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    late = stage.folder / "late.py"
+    stage.turn("a.py: made = 1\n$ echo built > built.txt\n! late.py: typed = 2")
+    refused = stage.command("rewind", "--to", "1")
+    assert (refused.returncode, late.read_text()) == (1, "typed = 2\n")
+    assert flags(stage) == {"a.py": False, "built.txt": False, "late.py": True}
+    assert [line["by"] for line in stage.blame("late.py")] in (["unknown"], ["person"])
+
+
+def flags(stage: MemoryStage) -> dict[str, bool]:
+    """The files that a rewind to before the first turn would change, and whether it asks for them."""
+    shown = json.loads(stage.command("rewind", "--to", "1", "--dry-run", "--json").stdout)
+    return {step["path"]: step["is_persons"] for step in shown["files"][str(stage.folder)]}
+
+
 def test_files_go_back_to_before_one_step_of_a_turn(tmp_path: Path) -> None:
     stage = MemoryStage(tmp_path)
     first, second, made = (stage.folder / name for name in ("a.py", "b.py", "made.txt"))

@@ -52,6 +52,7 @@ from dragoman_hub.push.setup import open_push
 from dragoman_hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman_local.kit.journal_lender import erase_sessions
 from dragoman_local.sandbox.wall import chosen_sandbox
+from dragoman_local.workspace.kernel import free_large_blocks
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 from dragoman_local.workspace.tree_store import SEALED_NAME, store_beside
 
@@ -102,8 +103,9 @@ class _Door(Struct):
         return [*local_hosts(self.port), *names_of(self.host, self.port), *settings.hosts]
 
 
-def collect_seldom() -> None:
-    """Tune garbage collection for a process that only runs a hub: objects loaded now stay to its end."""
+def tune_memory() -> None:
+    """For a process that only runs a hub: objects loaded now stay to its end, large ones leave at once."""
+    free_large_blocks()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
 

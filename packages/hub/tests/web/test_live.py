@@ -8,6 +8,7 @@ import pytest
 
 from tests.web.conftest import RunningHub, Visitor, send
 from tests.web.page_sight import becomes, ended, says
+from tests.web.random_scrolls import say
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -64,6 +65,17 @@ FIRST_SIGHT = """new MutationObserver((_, observer) => {
 }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["class"] })"""
 """How many items are in the document when the last one is drawn."""
 
+WATCH_ROWS = """() => {
+    window.changed = [];
+    const saw = () => window.changed.push(performance.now());
+    const list = document.querySelector(".sessions");
+    new MutationObserver(saw).observe(list, { childList: true, subtree: true });
+    for (const [event, name] of [["pointerdown", "pressed"], ["pointerup", "released"]]) {
+        document.addEventListener(event, () => (window[name] = performance.now()), { capture: true });
+    }
+}"""
+"""When rows came, went or moved, and when a finger was down."""
+
 
 def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHub) -> None:
     """A browser lays out what it holds with every message: all of it, or what is near."""
@@ -116,3 +128,27 @@ def drawing(page: Any) -> Any:
         rows: document.querySelectorAll(".agent tbody tr").length,
         text: document.querySelector(".agent-body").innerHTML,
     })""")
+
+
+def test_a_row_that_is_pressed_stays_until_the_release(visitor: Visitor, hub: RunningHub) -> None:
+    """A click on a row whose place another row takes meanwhile goes nowhere."""
+    page = visitor.start()
+    heard: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda text: heard.append(text)))
+    page.reload()
+    page.wait_for_selector(".composer textarea:enabled")
+    page.wait_for_selector("a.session")
+    page.evaluate(WATCH_ROWS)
+    row = page.locator("a.session").first
+    box = row.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    other = say(hub.direct, hub.token, hub.folder, [])
+    while not any(other in str(text) for text in heard):
+        page.wait_for_timeout(50)
+    page.wait_for_timeout(600)  # longer than a list waits to be drawn
+    page.mouse.up()
+    page.wait_for_selector(f"a.session[href$='{other}']")
+    changed, pressed, released = page.evaluate("[window.changed, window.pressed, window.released]")
+    assert changed
+    assert not any(pressed < at < min(released, pressed + 2500) for at in changed)

@@ -359,6 +359,13 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     assert git(folder, "status", "--porcelain") == ""
 
 
+def tick_all(page: Any) -> None:
+    for place in (".turn-menu", "text=Put files back to before this", ".rewind button >> text=Tick all"):
+        page.click(place, force=True)
+    page.wait_for_selector(".rewind button >> text=Put back 3 files")
+    page.keyboard.press("Escape")
+
+
 def test_files_go_back_to_before_a_message_and_forth_again(visitor: Visitor, hub: RunningHub) -> None:
     folder = hub.folder / "rewound"
     folder.mkdir()
@@ -390,6 +397,8 @@ def test_files_go_back_to_before_a_message_and_forth_again(visitor: Visitor, hub
     assert poem.read_text() == after
     page.click(".rewind button >> text=Done")
     closes(page)
+    notes.with_name("more.txt").write_text("typed\n")
+    tick_all(page)
     watching = visitor.context.browser.new_page()
     watching.goto(f"{hub.url}#token={hub.watcher}")
     watching.wait_for_selector(".app[data-health=live]")

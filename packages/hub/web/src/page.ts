@@ -22,7 +22,7 @@ import { surroundings } from "./surroundings";
 import { type FilePlace, shortPath } from "./text/places";
 import { plain } from "./text/reveal";
 import { Composer } from "./view/composer";
-import { askText, confirm, help, leaving } from "./view/dialogs";
+import { askText, confirm, leaving } from "./view/dialogs";
 import { button, el, shown } from "./view/dom";
 import { hubNotice, inbox, outboxLink, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
@@ -76,6 +76,8 @@ const RETRY_MS = 3000;
 const settings = new Later(() => import("./view/settings"));
 const agents = new Later(() => import("./view/agents").then(({ AgentsView }) => new AgentsView(home, (agent) => newSession(home, openSession, agent))));
 const searching = new Later(() => import("./view/search"));
+const shortcuts = new Later(() => import("./view/shortcuts"));
+const help = (): void => shortcuts.use((loaded) => loaded.help());
 const palettes = new Later(() => Promise.all([import("./view/palette"), import("./commands")]));
 const board = new Later(() => import("./view/board").then(({ BoardView }) => new BoardView(hubs, start, decideOn)));
 const timelines = new WeakMap<object, Timeline>();
@@ -89,6 +91,11 @@ let messageTimer = 0;
 /** How long the last drawing took, with what the browser did for it, and when that was over. */
 let drawing = { took: 0, endedAt: 0 };
 let listScrolledAt = -LISTS_MS;
+/** Nothing moves between the press and the release of a click: a row that another took the place of would not be clicked. */
+const PRESS_MS = 3000;
+/** The click comes after the release. */
+const CLICK_MS = 50;
+let pressTimer = 0;
 /** A message to go to as soon as its session is here: what a search found, or what the address names (no query). */
 let wanted: { found: Pick<Found, "hub" | "sessionId" | "cursor" | "excerpt">; query: string | null } | null = null;
 let announced = "";
@@ -155,8 +162,18 @@ function onScroll(event: Event): void {
   if (event.target instanceof Element && event.target.matches(".side, .board-column, .board-columns")) listScrolledAt = performance.now();
 }
 
+/** What is to be drawn waits this long at most, from now on. */
+function hold(time: number): void {
+  window.clearTimeout(pressTimer);
+  pressTimer = window.setTimeout(() => {
+    pressTimer = 0;
+    redraw();
+  }, time);
+}
+
 function draw(): void {
   asked = false;
+  if (pressTimer) return;
   window.clearTimeout(messageTimer);
   messageTimer = 0;
   const began = performance.now();
@@ -635,6 +652,8 @@ export function startPage(connect: (app: App) => HubConnection): void {
     if (open) turnMenu(opener, open, item);
   });
   document.addEventListener("scroll", onScroll, { capture: true, passive: true });
+  const presses = { pointerdown: PRESS_MS, pointerup: CLICK_MS, pointercancel: CLICK_MS, click: 0 };
+  for (const [event, time] of Object.entries(presses)) document.addEventListener(event, () => hold(time), { capture: true, passive: true });
   document.addEventListener("visibilitychange", () => hubs.all().forEach((hub) => hub.looked()));
   surroundings.route.onChange(follow);
   window.addEventListener("dragover", (event) => event.preventDefault());

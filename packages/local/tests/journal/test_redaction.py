@@ -408,3 +408,32 @@ def test_a_word_behind_a_telling_name_goes_wherever_the_frames_are_cut(count: in
     for _ in range(3):  # the heads are known now
         hidden = b"".join((*redact_all(frames), *map(redact, frames)))
         assert (b"hunter" in hidden, b"zebra" in hidden) == (False, False)
+
+
+PROSE = "Words that say nothing but what they say, and go on to say it. " * 6
+
+
+def test_one_frame_of_prose_is_judged_without_its_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    prose = msgspec.json.encode({"method": "say", "text": PROSE})
+    assert redact(prose) is redact(prose)  # from the second one on, its beginning is known
+    monkeypatch.delattr(redaction, "frame_hint_places")
+    assert redact(prose) is prose
+
+
+@every(
+    "rest",
+    [
+        b'","token":"hunter"}',
+        b' \\\\","token":"hunter"}',
+        b' \\"","token":"hunter"}',
+        b'","env":{"A":"hunter"}}',
+        b'","args":["--token","hunter"]}',
+        b' password: hunter22"}',
+        b' --token","args":["hunter"]}',
+        b'" : "hunter"}',
+    ],
+)
+def test_what_stands_behind_the_text_of_one_frame_is_judged_as_json(rest: bytes) -> None:
+    head = b'{"method":"say","text":"' + PROSE.encode()
+    assert redact(head + b'"}') == redact(head + b'"}')  # from the second one on, its beginning is known
+    assert redact(head + rest) == redact_plainly(head + rest)

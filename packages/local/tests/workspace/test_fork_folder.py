@@ -92,7 +92,7 @@ async def test_lines_of_a_fork_are_their_authors_and_it_can_be_rewound_alone(
     assert await fork.blame("a.txt") == ["unknown", "one 1", "person", "two 1"]
     first = folder.store.turns(plan.folder)[0].first
     assert first is not None
-    rewind = await plan_rewind(folder.store, plan.folder, first)
+    rewind = await plan_rewind(folder.store, plan.folder, first, folder.journal.open)
     assert [step.path for step in rewind.steps] == ["a.txt"]
     await rewind.aclose()
     folder.store.forget(["one"])  # what it was made of is not known any more

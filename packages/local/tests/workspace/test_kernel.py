@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
+import subprocess
 import sys
 from pathlib import Path
 
@@ -56,3 +58,35 @@ def test_files_that_the_kernel_makes_up_are_told_from_files(path: str, expected:
         assert kernel.is_kernel_made(fd) is expected
     finally:
         os.close(fd)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library frees as it likes")
+def test_large_blocks_that_were_freed_go_back_to_the_system() -> None:
+    program = """
+import sys
+from pathlib import Path
+from threading import Thread
+from dragoman_local.workspace.kernel import free_large_blocks
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+def use():
+    for _ in range(3):
+        bytes(15 * 1024 * 1024).replace(b"\\0", b" ")
+    print(resident())
+
+if sys.argv[1] == "now":
+    free_large_blocks()
+print(resident())
+worker = Thread(target=use)
+worker.start()
+worker.join()
+"""
+    kept = {}
+    for when in ("now", "never"):
+        output = subprocess.check_output([sys.executable, "-c", program, when], text=True)
+        before, after = map(int, output.split())
+        kept[when] = after - before
+    assert kept["now"] < 2 * kernel.LARGE_BLOCK
+    assert kept["never"] > 10 * kernel.LARGE_BLOCK

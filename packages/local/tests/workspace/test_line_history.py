@@ -201,7 +201,8 @@ def test_a_question_costs_what_it_asks_for_however_old_the_store_is(folder: Reme
         look, steps = turn("seldom"), []
         assert store._connection is not None
         store._connection.set_progress_handler(lambda found=steps: found.append(0), 10)
-        assert LineHistory(store, root, since=look).changed_by_others() == set()
+        found = list(LineHistory(store, root, since=look).changes_since())
+        assert {(change.path, len(turns)) for turns, change in found} == {("seldom", 1)}
         assert store.tree(root, look)["often"].digest == contents["often"]
         assert len(store.changes_of(root, "seldom")) == len(costs) + 1
         store._connection.set_progress_handler(None, 0)

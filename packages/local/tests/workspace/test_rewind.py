@@ -7,11 +7,13 @@ import itertools
 import os
 import random
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from dragoman_local.workspace.rewind import plan_rewind
+from dragoman_local.workspace.diffs import Diff, unified_diff
+from dragoman_local.workspace.rewind import plan_rewind, planned_rewind, turn_places
 from dragoman_local.workspace.tree_store import TreeStore
 from tests.workspace.remembered_folder import RememberedFolder
 from tests.workspace.turns import commit_all, git, picture, records
@@ -27,7 +29,7 @@ def folder(tmp_path: Path) -> RememberedFolder:
 
 async def go(folder: RememberedFolder, look: int, *, is_undo: bool = False) -> list[str]:
     """Go there; the files that a person had changed."""
-    plan = await plan_rewind(folder.store, str(folder.root), look)
+    plan = await plan_rewind(folder.store, str(folder.root), look, folder.journal.open)
     try:
         persons = [step.path for step in plan.steps if step.is_persons]
         assert await plan.carry_out("one", is_undo=is_undo) == []
@@ -75,7 +77,7 @@ async def test_a_persons_change_since_is_named(folder: RememberedFolder) -> None
     folder.write({"a.txt": "made\ntyped\n", "own.txt": "typed\n"})
     first = folder.store.turns()[0].first
     assert first is not None
-    plan = await plan_rewind(folder.store, str(folder.root), first)
+    plan = await plan_rewind(folder.store, str(folder.root), first, folder.journal.open)
     assert [(step.path, step.act, step.is_persons) for step in plan.steps] == [
         ("own.txt", "remove", True),
         ("a.txt", "change", True),
@@ -83,12 +85,101 @@ async def test_a_persons_change_since_is_named(folder: RememberedFolder) -> None
     await plan.aclose()
 
 
+async def flagged(folder: RememberedFolder, look: int) -> tuple[set[str], set[str]]:
+    """The files that a rewind would ask for, and those that it would restore at once."""
+    plan = await plan_rewind(folder.store, str(folder.root), look, folder.journal.open)
+    await plan.aclose()
+    persons = {step.path for step in plan.steps if step.is_persons}
+    return persons, {step.path for step in plan.steps} - persons
+
+
+async def test_what_no_turn_announced_is_asked_for(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.txt": "made\n"}, meanwhile=lambda: folder.write({"own.txt": "typed\n"}))
+    await folder.turn("one", {}, work=lambda: folder.write({"sub/b.txt": "built\n"}))
+    await folder.turn("one", {}, meanwhile=lambda: folder.write({"gone.txt": "1", "mine.txt": "typed\n"}))
+    await folder.turn("one", {}, meanwhile=lambda: folder.write({"gone.txt": None}))
+    first = folder.store.turns()[0].first
+    assert first is not None
+    assert await flagged(folder, first) == ({"own.txt", "mine.txt"}, {"a.txt", "sub/b.txt"})
+    before = folder.store.turns()[3].first
+    assert before is not None
+    assert await flagged(folder, before) == ({"gone.txt"}, set())
+
+
+async def test_what_is_written_after_the_answer_is_not_the_turns(folder: RememberedFolder) -> None:
+    def build() -> None:
+        folder.write({"built.txt": "built\n"})
+
+    for name in ("own.txt", "a.txt"):
+        await folder.turn(
+            "one", {"a.txt": "made\n"}, work=build, then=partial(folder.write_late, name, "typed\n")
+        )
+    first = folder.store.turns()[0].first
+    assert first is not None
+    assert await flagged(folder, first) == ({"own.txt", "a.txt"}, {"built.txt"})
+
+
+PERSONS = ("p1.txt", "p2.txt", "sub/p3.txt")
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_write_of_a_person_at_any_moment_is_taken_unasked(
+    folder: RememberedFolder, seed: int
+) -> None:
+    """And what turns announced is never asked for."""
+    chance = random.Random(seed)
+    looks: list[tuple[int, set[str]]] = []  # before each turn, and the files that a person wrote since
+    for number in range(10):
+        name, text = chance.choice(PERSONS), f"typed {number}\n"
+        moment = chance.choice(["before", "meanwhile", "then", "never"])
+        type_now = partial(folder.write, {name: text})
+        if moment == "before":
+            type_now()
+        turn = await folder.turn(
+            chance.choice(["one", "two"]),
+            {f"{chance.choice('abc')}.txt": f"made {number}\n"} if chance.random() < 0.7 else {},
+            meanwhile=type_now if moment == "meanwhile" else lambda: None,
+            # What happens right before a command may be the command's.
+            work=None if moment == "meanwhile" else partial(folder.write, {"built.txt": f"{number}\n"}),
+            then=partial(folder.write_late, name, text) if moment == "then" else lambda: None,
+        )
+        for _, typed in looks if moment != "never" else ():
+            typed.add(name)
+        first = next(found.first for found in folder.store.turns() if found.id == turn)
+        assert first is not None
+        looks.append((first, {name} if moment in ("meanwhile", "then") else set()))
+    for look, typed in looks:
+        asked, restored = await flagged(folder, look)
+        assert (asked, restored & set(PERSONS)) == (typed, set())
+
+
+async def test_lines_are_compared_only_for_a_preview(
+    folder: RememberedFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await folder.turn("one", {"a.txt": "made\n"})
+    (place,) = turn_places(folder.store, folder.store.turns())
+    compared: list[str] = []
+
+    def compare(name: str, old: bytes | None, new: bytes | None) -> Diff:
+        compared.append(name)
+        return unified_diff(name, old, new)
+
+    monkeypatch.setattr("dragoman_local.workspace.change_set.unified_diff", compare)
+    async with planned_rewind(folder.store, [place], folder.journal.open) as rewind:
+        done = await rewind.carry_out("one", turn=1, stream="one", identity=rewind.identity)
+    assert (done.paths, compared) == ([str(folder.root / "a.txt")], [])
+    await folder.turn("one", {"a.txt": "made\n"})
+    async with planned_rewind(folder.store, [place], folder.journal.open, has_diffs=True) as rewind:
+        (file,) = (await rewind.preview(1))["files"]
+    assert (file["added"], file["removed"], compared) == (1, 1, ["a.txt"])
+
+
 async def test_secret_ignored_and_large_files_stay_as_they_are(folder: RememberedFolder) -> None:
     folder.write({".gitignore": "*.log\n", ".env": "A=1\n", "run.log": "1\n"})
     await folder.turn("one", {"a.txt": "made\n", ".env": "A=2\n", "run.log": "2\n", "x.pem": "new\n"})
     first = folder.store.turns()[0].first
     assert first is not None
-    plan = await plan_rewind(folder.store, str(folder.root), first)
+    plan = await plan_rewind(folder.store, str(folder.root), first, folder.journal.open)
     assert [step.path for step in plan.steps] == ["a.txt"]
     assert plan.left == [".env", "run.log", "x.pem"]
     await plan.carry_out("one", is_undo=False)

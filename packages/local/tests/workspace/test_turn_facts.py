@@ -137,3 +137,99 @@ def test_a_hub_notes_who_answered(facts: TurnFacts) -> None:
     facts.feed("note", 2.0, {"hub": "settled", "request": "11", "by": "another"})
     facts.feed("note", 2.0, {"hub": "settled", "request": "12", "by": "owner"})
     assert (facts.approvals, facts.approvers) == ({"c1": "Allow"}, {"c1": "owner"})
+
+
+def ended(facts: TurnFacts, time: float) -> None:
+    facts.feed("to_client", time, {"id": 9, "result": {"stopReason": "end_turn"}})
+
+
+def test_slack_and_open_ends_do_not_reach_behind_the_answer(facts: TurnFacts) -> None:
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="execute", status="in_progress"))
+    place = [{"path": "a.py"}]
+    facts.feed("to_client", 10.1, update(toolCallId="c2", kind="edit", locations=place))
+    facts.feed("to_client", 10.2, update(toolCallId="c2", status="completed"))
+    ended(facts, 10.21)
+    assert [facts.may_have_changed("b.py", at(moment)) for moment in (10.2, 10.22)] == [True, False]
+    assert facts.who("b.py", "made", at(10.22)) == ("unknown", None)
+    assert facts.who("a.py", "made", at(10.22)) == ("unknown", None)
+    facts.feed("to_client", 11.0, update(toolCallId="c1", status="completed"))  # it went on until then
+    assert [facts.may_have_changed("b.py", at(moment)) for moment in (10.9, 11.01)] == [True, False]
+
+
+def test_work_is_its_own_from_its_announcement_to_its_end(facts: TurnFacts) -> None:
+    place = [{"path": "a.py"}]
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="edit", locations=place))
+    facts.feed("to_client", 12.0, update(toolCallId="c1", status="completed"))
+    ended(facts, 20.0)
+    found = [facts.may_have_changed("a.py", at(moment)) for moment in (9.0, 9.9, 11.0, 12.1, 13.0)]
+    assert found == [False, True, True, True, False]
+    assert [facts.may_have_changed(path, None) for path in ("a.py", "b.py")] == [True, False]
+    assert not facts.may_have_changed("b.py", at(11))
+
+
+def test_an_edit_that_failed_and_a_write_that_was_refused_changed_nothing(facts: TurnFacts) -> None:
+    place = {"path": "a.py"}
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="edit", locations=[place]))
+    facts.feed("to_client", 10.1, update(toolCallId="c1", status="failed"))
+    write = {"method": "fs/write_text_file", "params": {**place, "content": "made\n"}}
+    facts.feed("to_client", 10.2, {"id": 1, **write})
+    facts.feed("to_agent", 10.3, {"id": 1, "error": {"code": -32603, "message": "conflict"}})
+    assert not facts.may_have_changed("a.py", at(10.1))
+    facts.feed("to_client", 10.4, {"id": 1, **write})
+    facts.feed("to_agent", 10.5, {"id": 1, "result": None})
+    assert facts.may_have_changed("a.py", at(10.45))
+
+
+def test_an_edit_that_names_no_file_may_change_any_while_it_runs(facts: TurnFacts) -> None:
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="edit", title="Edit something"))
+    facts.feed("to_client", 11.0, update(toolCallId="c1", status="completed"))
+    assert [facts.may_have_changed("a.py", at(moment)) for moment in (9.0, 10.5, 12.0)] == [
+        False,
+        True,
+        False,
+    ]
+    facts.feed("to_client", 13.0, update(toolCallId="c2", kind="other", title="Do something"))
+    assert not facts.may_have_changed("a.py", at(13.1))
+
+
+def test_a_command_that_is_told_of_when_it_is_over_began_when_it_was_allowed(facts: TurnFacts) -> None:
+    call, options = {"toolCallId": "c1", "kind": "execute"}, [{"optionId": "yes", "kind": "allow_once"}]
+    params = {"toolCall": call, "options": options}
+    facts.feed("to_client", 1.0, {"id": 7, "method": "session/request_permission", "params": params})
+    facts.feed("to_agent", 2.0, {"id": 7, "result": {"outcome": {"optionId": "yes"}}})
+    facts.feed("to_client", 9.0, update(toolCallId="c1", kind="execute", status="completed"))
+    assert [facts.who("a.py", "made", at(moment))[0] for moment in (1.5, 5.0, 9.5)] == [
+        "unknown",
+        "command",
+        "unknown",
+    ]
+
+
+def test_diffs_of_several_files_in_a_later_protocol_name_them(facts: TurnFacts, tmp_path: Path) -> None:
+    changes = [{"operation": "add", "path": str(tmp_path / name)} for name in ("a.py", "b.py")]
+    content = [{"type": "diff", "changes": changes}]
+    facts.feed("to_client", 10.0, update(toolCallId="c1", kind="edit", content=content, status="completed"))
+    facts.feed("to_client", 20.0, {"params": {"update": {"stopReason": "end_turn"}}})
+    assert [facts.may_have_changed(name, at(10)) for name in ("a.py", "b.py", "c.py")] == [True, True, False]
+    assert facts.answered_at == 20.0
+
+
+def test_what_follows_the_next_prompt_is_not_the_turns(tmp_path: Path) -> None:
+    facts = TurnFacts(str(tmp_path), key="first")
+    facts.feed("note", 9.0, {"hub": "turn_ended", "key": "another"})
+    facts.feed("to_agent", 9.5, {"id": 1, "method": "session/prompt"})
+    facts.feed("note", 10.0, {"hub": "turn_ended", "key": "first"})
+    facts.feed("to_agent", 10.1, {"id": 2, "method": "session/prompt"})
+    facts.feed("to_client", 10.2, update(toolCallId="c1", kind="execute", status="completed"))
+    assert facts.answered_at == 10.0
+    assert not facts.may_have_changed("a.py", at(9.9))
+
+
+def test_turns_whose_snapshot_seems_older_than_their_answer_explain_nothing(tmp_path: Path) -> None:
+    turn = Turn(1, "s", 1, "turn", "", "", "", "", 0.0, 1, 2, 0)
+    for end, is_explained in ((11.0, True), (9.0, False)):  # somebody set the clock back
+        reader = FactsReader({}, {1: end}, nullcontext)
+        facts = reader._known[turn.id] = TurnFacts(str(tmp_path))
+        facts.feed("to_client", 8.0, update(toolCallId="c1", kind="execute", status="in_progress"))
+        ended(facts, 10.0)
+        assert reader.explain([turn], Change("a.py", None, at(8.5))) is is_explained

@@ -121,14 +121,11 @@ def _file_of(product: str, file: str | None) -> Path:
             return place
     places_text = " and ".join(map(str, places))
     # A file of this folder may come with a repository of others: it counts only if a person names it.
-    here = f" (for example {ACPX_PROJECT}, which is in this folder)" if _has_acpx_file(product) else ""
+    is_here = product == "acpx" and Path(ACPX_PROJECT).is_file()
+    here = f" (for example {ACPX_PROJECT}, which is in this folder)" if is_here else ""
     raise LocalMistake(
         f"no configuration of {PRODUCTS[product].title} found; looked for {places_text}; name its file{here}"
     )
-
-
-def _has_acpx_file(product: str) -> bool:
-    return product == "acpx" and Path(ACPX_PROJECT).is_file()
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -66,7 +66,7 @@ def run_show(args: argparse.Namespace) -> int:
     if version := _tried_version(agent):
         rows.append(("sandbox", f"version {version} works in a sandbox: `dragoman run --sandbox workspace`"))
     rows += [("sets", name) for name in agent.env]
-    rows += [("may see", f"{name} ({_presence(name)})") for name in agent.allow]
+    rows += [("may see", f"{name} ({'set' if os.environ.get(name) else 'not set'})") for name in agent.allow]
     _print_table([row for row in rows if row[1]])
     return 0
 
@@ -123,10 +123,6 @@ def _tried_version(agent: KnownAgent) -> str:
     """The version that was tried in a sandbox and worked; empty if none did, or if it is elsewhere."""
     entry = well_known_for(agent.name, agent.command, agent.source)
     return "" if entry is None or agent.place or agent.address else entry.tried
-
-
-def _presence(name: str) -> str:
-    return "set" if os.environ.get(name) else "not set"
 
 
 def _print_table(rows: Sequence[Sequence[str]]) -> None:

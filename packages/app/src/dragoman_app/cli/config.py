@@ -24,7 +24,6 @@ from dragoman_hub.gate.rates import Rate
 from dragoman_hub.settings import (
     AgentSettings,
     HubSettings,
-    Kind,
     changed_settings,
     choices_of,
     fields_of,
@@ -299,11 +298,8 @@ def _value(hint: Any, default: object) -> JsonSchema:
     if "Mapping[str, dragoman" in str(hint):
         return {}  # tables of tables: whoever asks puts them there
     kind = kind_of(hint)
-    return {**KINDS.get(kind.word, TEXT), "description": kind.word, **_least(kind), **_default(default)}
-
-
-def _least(kind: Kind) -> JsonSchema:
-    return {"minimum": kind.least} if kind.word in ("number", "seconds", "size") else {}
+    least = {"minimum": kind.least} if kind.word in ("number", "seconds", "size") else {}
+    return {**KINDS.get(kind.word, TEXT), "description": kind.word, **least, **_default(default)}
 
 
 def _default(default: object) -> JsonSchema:

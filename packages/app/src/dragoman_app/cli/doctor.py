@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.cwd is not None and not agent.place and not os.path.isdir(args.cwd):
         raise LocalMistake(f"--cwd {args.cwd}: no such folder")
     if not args.json:
-        _print_heading(agent)
+        say(sanitize_line(f"{agent.name} ({agent.source.value}): {display_command(agent)}"), flush=True)
     on_step = None if args.json else _print_step
     try:
         diagnosis = asyncio.run(diagnose(agent, seconds=args.timeout, cwd=args.cwd, on_step=on_step))
@@ -86,13 +86,6 @@ def _agent_of_hub(name: str) -> KnownAgent | None:
 def _agent_in(args: argparse.Namespace) -> KnownAgent:
     text = args.agent[0] if len(args.agent) == 1 else shlex.join(args.agent)
     return find_agent_in(args.place, text, maps=args.map)
-
-
-def _print_heading(agent: KnownAgent) -> None:
-    say(
-        sanitize_line(f"{agent.name} ({agent.source.value}): {display_command(agent)}"),
-        flush=True,
-    )
 
 
 def _print_step(step: DiagnosisStep) -> None:

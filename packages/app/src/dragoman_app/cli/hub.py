@@ -20,7 +20,7 @@ from dragoman_app.apps.log_lines import JsonFormatter, SafeFormatter
 from dragoman_app.apps.terminals import is_hung_up, standard_terminals
 from dragoman_hub.cluster.node import node_name, shown_place
 from dragoman_hub.hub import Hub
-from dragoman_hub.runner import RunningHub, collect_seldom, drain, run_hub
+from dragoman_hub.runner import RunningHub, drain, run_hub, tune_memory
 from dragoman_hub.settings import HubSettings, offered_agents
 from dragoman_hub.settings_file import load_settings
 from dragoman_hub.web.page import Page
@@ -97,7 +97,7 @@ async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
             loop.add_signal_handler(number, leave)
     page = Page(hubs=lambda: settings.hubs)
     async with run_hub(settings, page=page) as run:
-        collect_seldom()
+        tune_memory()
         page.hubs = lambda: run.hub.options.hubs  # a reload may change them
         if args.link and run.token is None:
             run.token = run.store.add_link()  # links that were printed before stay good

@@ -88,7 +88,8 @@ def _row(token: Token) -> tuple[str, ...]:
     scopes = "all" if set(token.scopes) == set(SCOPES) else ",".join(token.scopes)
     only = " ".join((*token.agents, *token.roots)) or "-"
     over = token.expires is not None and token.expires <= time.time()
-    expires = "-" if token.expires is None else f"{_day(token.expires)}{' (over)' if over else ''}"
+    form = f"%Y-%m-%d{' (over)' if over else ''}"
+    expires = "-" if token.expires is None else time.strftime(form, time.gmtime(token.expires))
     return (
         token.name,
         scopes,
@@ -97,10 +98,6 @@ def _row(token: Token) -> tuple[str, ...]:
         token.last_used or "never",
         token.device or "-",
     )
-
-
-def _day(moment: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(moment))
 
 
 def _plain(token: Token) -> dict[str, object]:

@@ -88,7 +88,8 @@ class Parser(argparse.ArgumentParser):
         actions = {action.dest: action for action in commands[0]._choices_actions}
         for group in dict.fromkeys(command.group for command in COMMANDS if command.group):
             formatter.start_section(group)
-            formatter.add_arguments([actions[name] for name in _names_of(group) if name in actions])
+            names = [command.name for command in COMMANDS if command.group == group]
+            formatter.add_arguments([actions[name] for name in names if name in actions])
             formatter.end_section()
         formatter.start_section("options")
         formatter.add_arguments([action for action in self._actions if action.option_strings])
@@ -207,10 +208,6 @@ def _fill(parser: Parser, command: CommandRow) -> None:
 
 def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}." if words else ""
-
-
-def _names_of(group: str) -> list[str]:
-    return [command.name for command in COMMANDS if command.group == group]
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import os
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from itertools import accumulate, groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final, TypeAlias
 
+import msgspec
+
+from dragoman.decoders import msgpack_decoder
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, say_json
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, say_json, write_stderr
 from dragoman_app.cli.policy import MEND, act_text
 from dragoman_hub.settings import HubSettings
 from dragoman_hub.settings_file import load_settings
@@ -48,6 +55,12 @@ from dragoman_local.workspace.proof.suggestions import Suggestion, described, su
 SHOWN: Final = 20
 """The most actions of a kind, and paths, to list; `--json` has all."""
 
+SHARE_ENTRIES: Final = 20_000
+"""The entries that another process is started for: with fewer, it would take longer than it saves."""
+
+RecordedStream: TypeAlias = tuple[str, str, StreamInfo]
+"""A journal, the file of its key, and a stream in it."""
+
 _SOURCES: Final[dict[Source, str]] = {
     "request": "asked for",
     "lent": "files and terminals",
@@ -59,8 +72,7 @@ def run_test(args: argparse.Namespace) -> int:
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         _policy_in(args, ())  # a mistake is said also where there is nothing to judge
         trial = PolicyTrial(partial(_policy_in, args))
-        record = TrialRecord(trial)
-        read_acts(args, record.take)
+        record = _judge_all(args, trial)
     counts, verdicts = record.counts, record.verdicts
     names = sorted({layer.name for roots in record.roots for layer in trial.policy_in(roots).layers})
     if args.json:
@@ -78,8 +90,7 @@ def run_suggest(args: argparse.Namespace) -> int:
     file = args.policy or policy_paths().policy
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         trial = PolicyTrial(partial(load_suggested, args))
-        record = TrialRecord(trial)
-        read_acts(args, record.take)
+        record = _judge_all(args, trial)
         suggestions = list(suggest(record.verdicts, trial.policy_in, source=file, least=args.least))
     return _propose(args, suggestions, record.counts.questions, file)
 
@@ -90,7 +101,7 @@ def run_learn(args: argparse.Namespace) -> int:
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         trial = PolicyTrial(partial(load_suggested, args))
         acts: list[RecordedAct] = []
-        read_acts(args, acts.append, session=args.session)
+        read_acts(*find_streams(args, session=args.session), acts.append)
         counts, verdicts = count(acts, trial)
         suggestions = list(suggest(verdicts, trial.policy_in, source=file, least=1))
     return _propose(args, suggestions, counts.questions, file, needs=needs_of(acts))
@@ -161,17 +172,73 @@ def _profile_for(needs: SessionNeeds) -> str:
     return narrow if needs.hosts and needs.profile == "workspace" else needs.profile
 
 
+# Judging.
+
+
+def _judge_all(args: argparse.Namespace, trial: PolicyTrial) -> TrialRecord:
+    """Judge everything that is recorded. Of a long history, further processes judge a part each; the parts
+    are added in their order, so that the answer is the same.
+    """
+    record, (streams, since) = TrialRecord(trial), find_streams(args)
+    first, *others = _shares(streams)
+    helpers = [(share, *_start_helper(share, since, trial)) for share in others]
+    try:
+        read_acts(first, since, record.take)
+        for share, _, pipe in helpers:
+            try:
+                text, judgements = msgpack_decoder(
+                    tuple[str, list[tuple[RecordedAct, Verdict | None]]]
+                ).decode(pipe.read())
+            except msgspec.DecodeError:  # it did not come to its end: what was wrong is found again here
+                read_acts(share, since, record.take)
+                continue
+            write_stderr(text)
+            for judgement in judgements:
+                record.add(*judgement)
+    finally:
+        for _, process, pipe in helpers:
+            pipe.close()
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+    return record
+
+
+def _shares(streams: Sequence[RecordedStream]) -> list[list[RecordedStream]]:
+    """Cut a long history into parts of about the same length, one for a processor."""
+    ends = [0, *accumulate(info.last for _, _, info in streams)]
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    shares: list[list[RecordedStream]] = [[] for _ in range(min(processors, 1 + ends[-1] // SHARE_ENTRIES))]
+    for stream, start in zip(streams, ends, strict=False):
+        shares[start * len(shares) // (ends[-1] + 1)].append(stream)
+    return shares
+
+
+def _start_helper(share: Sequence[RecordedStream], since: float, trial: PolicyTrial) -> tuple[int, BinaryIO]:
+    """A process that judges a part, and the pipe on which it tells what it said and found."""
+    reading, writing = os.pipe()
+    if process := os.fork():
+        os.close(writing)
+        return process, open(reading, "rb")
+    try:
+        sys.stderr, found = io.StringIO(), []
+        read_acts(share, since, lambda act: found.append(trial.judge_briefly(act)))
+        with open(writing, "wb") as pipe:
+            pipe.write(msgspec.msgpack.encode((sys.stderr.getvalue(), found)))
+    finally:  # also after an error, which the first process finds again
+        os._exit(0)
+
+
 # Reading.
 
 
-def read_acts(
-    args: argparse.Namespace, take: Callable[[RecordedAct], None], *, session: str | None = None
-) -> None:
-    """Return all actions of the named journals, or those of one session; raises `CommandFailed` if there are
-    none.
+def find_streams(
+    args: argparse.Namespace, *, session: str | None = None
+) -> tuple[list[RecordedStream], float]:
+    """Return the streams of the named journals in the order of reading, or those of one session, and the
+    time from which on acts count; raises `CommandFailed` if there are none.
     """
     places = [(path, "") for path in args.journal] or usual_journals()
-    found = [(path, key) for path, key in places if os.path.exists(path)]
+    found = [place for place in dict.fromkeys(places) if os.path.exists(place[0])]
     if any("://" in path for path, _ in places):
         say("The journal of your hub is on NATS, and is not read.", file=sys.stderr)
     if not found:
@@ -181,19 +248,24 @@ def read_acts(
     since = 0.0 if span is None else time.time() - span
     with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
         streams = [
-            (info, path, key) for path, key in found for info in asyncio.run(_list(path, key, since=since))
+            (path, key, info) for path, key in found for info in asyncio.run(_list(path, key, since=since))
         ]
     if session == "last":
-        streams = sorted(streams, key=lambda each: each[0].updated)[-1:]
+        streams = sorted(streams, key=lambda each: each[2].updated)[-1:]
     elif session is not None:
-        streams = [each for each in streams if session and session in (each[0].stream, each[0].session)]
+        streams = [each for each in streams if session and session in (each[2].stream, each[2].session)]
     if session is not None and not streams:
         what = "no session is recorded yet" if session == "last" else f"no session {session!r} is recorded"
         raise CommandFailed(what, "dragoman sessions list")
+    streams.sort(key=lambda each: (found.index(each[:2]), each[2].created, each[2].stream))
+    return streams, since
+
+
+def read_acts(streams: Sequence[RecordedStream], since: float, take: Callable[[RecordedAct], None]) -> None:
+    """Hand over all acts of these streams, those of a journal together."""
     with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
-        for path, key in found:
-            infos = [info for info, place, _ in streams if place == path]
-            asyncio.run(_read(path, key, infos, take, since=since))
+        for (path, key), group in groupby(streams, key=itemgetter(0, 1)):
+            asyncio.run(_read(path, key, [info for _, _, info in group], take, since=since))
 
 
 def usual_journals() -> list[tuple[str, str]]:
@@ -215,7 +287,7 @@ async def _read(
 ) -> None:
     known, home = KnownActs(), policy_paths().home
     async with _opened(Path(path), key) as journal:
-        for info in sorted(infos, key=lambda info: (info.created, info.stream)):
+        for info in infos:
             async for act in acts_of(journal, info, known, home=home):
                 if act.time >= since:
                     take(act)

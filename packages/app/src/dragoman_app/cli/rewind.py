@@ -100,7 +100,7 @@ async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace)
                 f"`dragoman rewind {report.session} --to {args.to} --steps` lists its steps",
             )
         places, contents = steps.places, steps.contents_before(args.step)
-    async with planned_rewind(store, places, contents=contents) as rewind:
+    async with planned_rewind(store, places, open_recorded, contents=contents) as rewind:
         for plan in rewind.plans:
             report.files[plan.root] = plan.steps
             report.left += [os.path.join(plan.root, path) for path in plan.left]
@@ -191,8 +191,8 @@ def _refuse(store: TreeStore, plans: Sequence[RewindPlan]) -> None:
         for path in paths[:SHOWN]:
             say(sanitize_line(f"  {path}"), file=sys.stderr)
         raise CommandFailed(
-            f"{counted(len(paths), 'file')} changed since, by a person or an unknown program; "
-            "nothing was put back",
+            f"{counted(len(paths), 'file')} changed since, by a person or an unknown program: "
+            "no turn announced that; nothing was put back",
             "use --force to put them back too; to undo that: dragoman rewind --undo",
         )
 
@@ -202,7 +202,7 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
     verb = "is" if report.done else "would be"
     for root, steps in report.files.items():
         for step in steps[:SHOWN]:
-            note = "  (changed by a person since)" if step.is_persons else ""
+            note = "  (changed by a person or an unknown program)" if step.is_persons else ""
             say(sanitize_line(f"  {step.act:<8} {step.path}{note}"))
         more = f", {len(steps) - SHOWN} of them not shown" if len(steps) > SHOWN else ""
         say(sanitize_line(f"{root} {verb} {where}: {counted(len(steps), 'file')}{more}"))

@@ -216,7 +216,10 @@ class ChatApp(App[int]):
             palette = PaletteScreen(
                 "Everything",
                 palette_items(self),
-                last_items=theme_items(self, theme_names()),
+                last_items=[
+                    PaletteItem(f"Theme: {name}", "colours of this client", partial(self.set_theme, name))
+                    for name in theme_names()
+                ],
                 fetch=partial(fetch_items, self),
                 otherwise=search_item(self),
             )
@@ -260,7 +263,6 @@ class PaletteHost(Protocol):
     @property
     def chat(self) -> ChatScreen | None: ...
     def run_command(self, action: str) -> Awaitable[object]: ...
-    def set_theme(self, name: str) -> None: ...
     async def go_on(self, request: ChatRequest) -> None: ...
     def search_all(self, words: str) -> None: ...
 
@@ -275,14 +277,6 @@ def palette_items(host: PaletteHost) -> list[PaletteItem]:
     ]
     items += [] if chat is None else _session_items(chat)
     return items
-
-
-def theme_items(host: PaletteHost, names: Sequence[str]) -> list[PaletteItem]:
-    """Return the items that are seldom used."""
-    return [
-        PaletteItem(f"Theme: {name}", "colours of this client", partial(host.set_theme, name))
-        for name in names
-    ]
 
 
 def _session_items(chat: ChatScreen) -> Iterator[PaletteItem]:

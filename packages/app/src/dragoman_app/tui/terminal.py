@@ -12,6 +12,7 @@ import os
 import select
 import termios
 import threading
+from contextlib import suppress
 from typing import IO, Any, Protocol, cast
 
 from textual.drivers.linux_driver import LinuxDriver
@@ -70,16 +71,12 @@ class _Droppable:
         self._file = file
 
     def write(self, text: str) -> None:
-        try:
+        with suppress(OSError):  # nobody is there who could read it
             self._file.write(text)
-        except OSError:
-            pass  # nobody is there who could read it
 
     def flush(self) -> None:
-        try:
+        with suppress(OSError):
             self._file.flush()
-        except OSError:
-            pass
 
     def fileno(self) -> int:
         return self._file.fileno()

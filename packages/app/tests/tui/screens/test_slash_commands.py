@@ -11,6 +11,8 @@ import pytest
 from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat
 from dragoman_app.tui.ports import ChatListener, ChatRequest, ChatSession, ChatUser
+from dragoman_local.journal import open_journal
+from dragoman_local.journal.history import HistoryRecorder, history_path
 from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.test_hub_backend_cuts import HEADERS, hub_of
 from tests.hub.lending.writer_stage import writer
@@ -26,19 +28,21 @@ class RememberingBackend(StageBackend):
     async def open(
         self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AsyncIterator[ChatSession]:
-        source = ChatAgent(name=wanted.agent, target=self._agents[wanted.agent])
-        async with LocalChat(source, wanted, person, listener, LocalRules()).opened() as chat:
-            chat.remember("stream")
-            yield chat
+        async with open_journal(history_path()) as journal, HistoryRecorder(journal) as history:
+            agent, tap = self._agents[wanted.agent], history.tap("stream")
+            source = ChatAgent(name=wanted.agent, target=agent, tap=tap)
+            async with LocalChat(source, wanted, person, listener, LocalRules()).opened() as chat:
+                chat.remember("stream")
+                yield chat
 
 
 async def go_back_and_forth(eyes: Eyes, folder: Path, *, picture: str = "") -> None:
     old, a, b, own = (folder / f"{name}.txt" for name in ("old", "a", "b", "own"))
     old.write_text("was\nthere\n")
     await eyes.see("● ready")
-    await eyes.say("write a.txt")
+    await eyes.say("edit a.txt")
     await eyes.see("Changed on disk: 1 file")
-    await eyes.say("write b.txt edit old.txt")
+    await eyes.say("edit b.txt edit old.txt")
     await eyes.see("Changed on disk: 2 files")
     own.write_text("typed\n")
     await eyes.say("/rewind")
@@ -78,6 +82,15 @@ async def tick_and_mistype(eyes: Eyes, own: Path) -> None:
     await eyes.see("☑ - own.txt")
     await eyes.press("r")
     await eyes.until(lambda: not own.exists(), "what was ticked to go back, too")
+    more = own.with_name("more.txt")
+    for path in (own, more):
+        path.write_text("typed\n")
+    await eyes.say("/rewind")
+    await eyes.see("☐ All of these", "☐ - own.txt", "☐ - more.txt")
+    await eyes.press("space")
+    await eyes.see("☑ All of these")
+    await eyes.press("r")
+    await eyes.until(lambda: not (own.exists() or more.exists()), "all to go back")
     await eyes.say("/rewind x")
     await eyes.see("Name a turn, counted from 1")
 

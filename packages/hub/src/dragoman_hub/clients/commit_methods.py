@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Collection
+from typing import TypeVar
 
 from msgspec import Raw
 
@@ -26,6 +27,8 @@ from dragoman_local.workspace.commit import CommitResult, make_commit
 from dragoman_local.workspace.commit_message import NamedChange, propose_message
 from dragoman_local.workspace.commit_preview import CommitPreview, preview_commit, repository_top
 from dragoman_local.workspace.disk_threads import in_disk_thread
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -60,12 +63,8 @@ class CommitMethods:
         """`commit`: make the previewed commit, or nothing."""
         session = await self._session(client, params)
         message, identity = client.text(params, "message"), client.text(params, "identity")
-        results: list[CommitResult] = []
-        work = self._commit(session, _paths(params), message, identity, results)
-        task = self._hub.owner.start(work)
-        task.add_done_callback(look_at_error)  # the client may have left
-        await asyncio.shield(task)
-        (result,) = results
+        work = self._commit(session, _paths(params), message, identity)
+        result = await go_on(self._hub.owner.start(work))
         log.info("session %s: %d files committed by %s", session.id, len(result.paths), client.grant.name)
         return {
             "commit": result.commit,
@@ -76,18 +75,14 @@ class CommitMethods:
         }
 
     async def _commit(
-        self,
-        session: LiveSession,
-        paths: Collection[str],
-        message: str,
-        identity: str,
-        results: list[CommitResult],
-    ) -> None:
+        self, session: LiveSession, paths: Collection[str], message: str, identity: str
+    ) -> CommitResult:
         folder = session.state.cwd
-        results.append(await make_commit(folder, paths=paths, message=message, identity=identity))
+        result = await make_commit(folder, paths=paths, message=message, identity=identity)
         root = await in_disk_thread(folder, os.path.realpath, folder)
         await self._hub.changes.accept(session.id, [os.path.join(root, path) for path in paths])
         self._progress.forget(session.id)
+        return result
 
     async def _session(self, client: HubClient, params: dict[str, Raw]) -> LiveSession:
         """The session, if its folder is here and the client may use the repository around it."""
@@ -128,9 +123,10 @@ class CommitMethods:
         ]
 
 
-def look_at_error(task: asyncio.Task[None]) -> None:
-    if not task.cancelled():
-        task.exception()
+async def go_on(task: asyncio.Task[T]) -> T:
+    """Return the result of a task that goes on although the client leaves."""
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else may look at it
+    return await asyncio.shield(task)
 
 
 def _paths(params: dict[str, Raw]) -> list[str]:

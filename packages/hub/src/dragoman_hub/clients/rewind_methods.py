@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 from msgspec import Raw, to_builtins
@@ -19,7 +19,7 @@ from dragoman.errors import ErrorAnswer
 from dragoman.wire.codes import invalid_params, invalid_request
 from dragoman.wire.envelope import JsonObject
 from dragoman_hub.clients.client import ClientHub, HubClient
-from dragoman_hub.clients.commit_methods import look_at_error
+from dragoman_hub.clients.commit_methods import go_on
 from dragoman_hub.clients.session_progress import SessionProgress
 from dragoman_hub.engine.forks import fork
 from dragoman_hub.engine.live_session import LiveSession
@@ -38,7 +38,7 @@ class RewindMethods:
     def __init__(self, hub: ClientHub, progress: SessionProgress) -> None:
         self._hub = hub
         self._progress = progress
-        self._rewind = HubRewind(hub.changes)
+        self._rewind = HubRewind(hub.changes, hub.journal)
 
     async def preview(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`rewind/preview`: the files, their changes, their authors, and an id of all that."""
@@ -52,25 +52,22 @@ class RewindMethods:
         if not isinstance(also, list) or not all(isinstance(path, str) for path in also):
             raise invalid_params("also is not a list of texts")
         work = partial(
-            self._rewind.carry_out,
-            session.id,
-            session.state.cwd,
+            self._put_back,
+            session,
             turn=turn,
             places=places,
             identity=client.text(params, "identity"),
             also=also,
         )
-        put_back = partial(self._put_back, session, work)
-        return await self._do(client, session, "rewind", f"to before turn {turn}", put_back)
+        return await self._do(client, session, "rewind", f"to before turn {turn}", work)
 
     async def undo(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`rewind/undo`: undo the last rewind in the session's folders."""
         session = await self._session(client, params)
         places = await self._rewind.last((session.state.cwd, *session.state.folders))
         await self._check_roots(client, places)
-        work = partial(self._rewind.carry_out, session.id, session.state.cwd, turn=0, places=places)
-        put_back = partial(self._put_back, session, work)
-        return await self._do(client, session, "rewind/undo", "as before the last rewind", put_back)
+        work = partial(self._put_back, session, turn=0, places=places)
+        return await self._do(client, session, "rewind/undo", "as before the last rewind", work)
 
     async def fork(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`fork`: create a session with the messages before a turn, in a folder with the files from then."""
@@ -91,8 +88,18 @@ class RewindMethods:
         about = {"folder": plan.folder, "branch": plan.branch, "files": plan.file_count}
         return {"sessionId": made.id, **about, "left": list(plan.left)}
 
-    async def _put_back(self, session: LiveSession, work: Callable[[], Awaitable[RewindDone]]) -> JsonObject:
-        done = await work()
+    async def _put_back(
+        self,
+        session: LiveSession,
+        *,
+        turn: int,
+        places: Places,
+        identity: str | None = None,
+        also: Collection[str] = (),
+    ) -> JsonObject:
+        done = await self._rewind.carry_out(
+            session.id, session.state.cwd, turn=turn, places=places, identity=identity, also=also
+        )
         log.info("session %s: %d files put back", session.id, len(done.paths))
         self._progress.forget(session.id)
         if done.paths:
@@ -108,13 +115,9 @@ class RewindMethods:
         work: Callable[[], Awaitable[JsonObject]],
     ) -> JsonObject:
         """No file is changed before the audit log has it; what goes wrong has a line, too."""
-        results: list[JsonObject] = []
-        task = self._hub.owner.start(
-            self._carry_out(client, session, f"_dragoman/hub/{name}", title, work, results)
+        return await go_on(
+            self._hub.owner.start(self._carry_out(client, session, f"_dragoman/hub/{name}", title, work))
         )
-        task.add_done_callback(look_at_error)  # the client may have left
-        await asyncio.shield(task)
-        return results[0]
 
     async def _carry_out(
         self,
@@ -123,12 +126,11 @@ class RewindMethods:
         method: str,
         title: str,
         work: Callable[[], Awaitable[JsonObject]],
-        results: list[JsonObject],
-    ) -> None:
+    ) -> JsonObject:
         attempts, person = self._hub.broker.attempts, client.grant.name
         await attempts.write_change(session, method, title, person=person, kind="edit")
         try:
-            results.append(await work())
+            return await work()
         except ErrorAnswer as error:
             attempts.write_refusal(method, error.message, person=person, session=session, title=title)
             raise

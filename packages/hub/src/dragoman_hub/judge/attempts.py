@@ -1,6 +1,4 @@
-"""Entries of the audit log that are not actions of an agent: changes of modes, refused people, and denials in
-the conversation.
-"""
+"""Entries of the audit log that are not actions of an agent: changes of modes, and refused people."""
 
 from __future__ import annotations
 
@@ -10,31 +8,12 @@ from typing import Final
 
 from dragoman.errors import ErrorAnswer
 from dragoman.wire.codes import INTERNAL_ERROR
-from dragoman.wire.envelope import JsonObject
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.gate.rates import Buckets, Rate
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, attempt_entry
 
 REFUSALS: Final = Rate(20, 60.0)
 """The most lines about refusals of one token and one method."""
-
-
-def what_of(line: AuditEntry) -> str:
-    return line.command or line.title or " ".join((line.kind, *line.paths))
-
-
-def denial_notice(line: AuditEntry) -> JsonObject:
-    """Return the notice about a denial in the conversation. `remedy` comes from the hub: agents can't write
-    it.
-    """
-    return {
-        "sessionUpdate": "notice",
-        "severity": "warning",
-        "title": "Not allowed:",
-        "description": f"{what_of(line)} ({line.why}). "
-        f"To allow it in this project, run on the hub's machine: {line.remedy}",
-        "_meta": {"dragoman": {"remedy": line.remedy}},
-    }
 
 
 class AttemptLog:

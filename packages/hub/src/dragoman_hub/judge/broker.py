@@ -277,8 +277,9 @@ class ApprovalBroker:
             if client.watches and reaches(client.grant, session.state):
                 is_observer = client.grant.may("observe")
                 if is_observer not in blocks:
-                    shown = encode_json(_for_grant(client.grant, members))
-                    blocks[is_observer] = notification(f"_dragoman/hub/{what}", shown)
+                    blocks[is_observer] = notification(
+                        f"_dragoman/hub/{what}", encode_json(_for_grant(client.grant, members))
+                    )
                 client.tell(blocks[is_observer])
 
     # Files and terminals.
@@ -307,8 +308,9 @@ class ApprovalBroker:
         if request.sequence not in session.state.requests:
             self._free(session.id, request.sequence)
             return
-        clients = (follower.client for follower in session.followers)
-        lender = next((client for client in clients if self._has_turn(client, session)), None)
+        lender = next(
+            (each.client for each in session.followers if self._has_turn(each.client, session)), None
+        )
         if lender is None:  # it was cut off, and may come back; else its follower asks it
             self._wait_for_lender(session, request)
             return
@@ -339,15 +341,19 @@ class ApprovalBroker:
 
     def _lend_ourselves(self, session: LiveSession, request: OpenRequest) -> None:
         if self._lending.serves(request.method):
-            work = LentWork(session, request)
             self._hub.owner.start(
-                self._lending.answer(session, request, work, on_terminal=self._terminals.add)
+                self._lending.answer(
+                    session, request, LentWork(session, request), on_terminal=self._terminals.add
+                )
             )
             if session.process is not None:
                 session.process.slow_down(session.bounds.lent)
         else:
-            error = ErrorAnswer(METHOD_NOT_FOUND, "Method not found", {"method": request.method})
-            self._refuse(session, request, error)
+            self._refuse(
+                session,
+                request,
+                ErrorAnswer(METHOD_NOT_FOUND, "Method not found", {"method": request.method}),
+            )
 
     # Clients come and go.
 
@@ -360,12 +366,11 @@ class ApprovalBroker:
             return
         who = (client.name, client.grant.name)
         same = [candidate for candidate in self._hub.clients if (candidate.name, candidate.grant.name) == who]
-        for candidate in same:
-            if candidate is not max(same, key=lambda each: each.since):
-                log.info("a client of %s has come back by another way", client.grant.name)
-                if candidate.seat is not None:
-                    candidate.seat.on_replaced()
-                candidate.on_end(None)
+        for replaced in sorted(same, key=lambda each: each.since, reverse=True)[1:]:
+            log.info("a client of %s has come back by another way", client.grant.name)
+            if replaced.seat is not None:
+                replaced.seat.on_replaced()
+            replaced.on_end(None)
 
     def on_attach(self, client: HubClient, session: LiveSession) -> None:
         for request in session.state.requests.values():
@@ -456,9 +461,7 @@ def _ended(request: OpenRequest, *, by: str, outcome: str = "answered", **answer
 
 def _refuse_redacted(session: LiveSession) -> None:
     """End the requests of which only the redacted form is left."""
-    for request in list(session.state.requests.values()):
-        if request.is_whole:
-            continue
+    for request in [each for each in session.state.requests.values() if not each.is_whole]:
         log.warning("session %s: request %d: %s", session.id, request.sequence, REDACTED_REQUEST)
         error = {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}
         result = Raw(refusal_of(request, cancel=True))

@@ -23,7 +23,6 @@ from dragoman.wire.envelope import JsonObject
 from dragoman_hub.clients.client import ClientHub, Denial, HubClient
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.engine.session_reach import in_reach
-from dragoman_hub.judge.attempts import denial_notice, what_of
 from dragoman_hub.session.notes import note
 from dragoman_local.journal import StreamInfo
 from dragoman_local.workspace.policy.act import Act
@@ -77,11 +76,16 @@ class DenialBook:
             return None
         if len(self._denials) >= MOST:
             self._denials.clear()
-        said: JsonObject = {"time": line.time, "agent": line.agent, "what": what_of(line)}
-        said |= {"why": line.why, "remedy": line.remedy}
+        said: JsonObject = {
+            "time": line.time,
+            "agent": line.agent,
+            "what": _what(line),
+            "why": line.why,
+            "remedy": line.remedy,
+        }
         shown = {"sessionId": session.id, "title": session.title, **said}
         self._denials[name] = Denial(act=act, shown=shown)
-        self._hub.tell(session, denial_notice(line), note=note("denied", **said))
+        self._hub.tell(session, _notice(line), note=note("denied", **said))
         return session, shown
 
     async def find(self, session: LiveSession, remedy: str) -> Denial | None:
@@ -117,6 +121,22 @@ class DenialBook:
                 log.warning("session %s: its denials are read up to here: %s", info.stream, error)
         known = sorted(found.items(), key=lambda item: str(item[1].shown["time"]))
         self._denials = {**dict(known), **self._denials}
+
+
+def _what(line: AuditEntry) -> str:
+    return line.command or line.title or " ".join((line.kind, *line.paths))
+
+
+def _notice(line: AuditEntry) -> JsonObject:
+    """The notice in the conversation. `remedy` comes from the hub: agents can't write it."""
+    return {
+        "sessionUpdate": "notice",
+        "severity": "warning",
+        "title": "Not allowed:",
+        "description": f"{_what(line)} ({line.why}). "
+        f"To allow it in this project, run on the hub's machine: {line.remedy}",
+        "_meta": {"dragoman": {"remedy": line.remedy}},
+    }
 
 
 def _take(found: dict[tuple[str, str], Denial], info: StreamInfo, said: _DenialNote, *, home: str) -> None:

@@ -17,6 +17,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -107,18 +108,17 @@ class HubJudge:
     ) -> None:
         """Raises `PolicyError` for an invalid file."""
         self._hub = hub
-        self._file = file
-        self._rules = read_file(file) if file else None
-        remembered_rules = RememberedRules(policy_paths().remembered_file)
-        self._judge = PermissionJudge(audit=audit, remembered_rules=remembered_rules, on_line=on_line)
+        self.load(file)
+        self._judge = PermissionJudge(
+            audit=audit,
+            remembered_rules=RememberedRules(policy_paths().remembered_file),
+            on_line=on_line,
+        )
         self.note = self._judge.note
+        self.turnstile = self._judge.turnstile
         self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence
         self._doubted: set[tuple[str, int]] = set()  # questions whose calls may have changed
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
-
-    def turnstile(self, name: str) -> asyncio.Lock:
-        """A lock during a judgement in a session, or the preparation of a question."""
-        return self._judge.turnstile(name)
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
         """Run a function that may wait for a disk."""
@@ -126,9 +126,8 @@ class HubJudge:
 
     async def aclose(self) -> None:
         """Wait until the open lines are written."""
-        closing = asyncio.to_thread(self.threads.shutdown)
         try:
-            await asyncio.wait_for(closing, CLOSE_SECONDS)
+            await asyncio.wait_for(asyncio.to_thread(self.threads.shutdown), CLOSE_SECONDS)
         except (TimeoutError, RuntimeError):  # of the second kind: no thread can be started
             log.warning("the audit log, or a policy, could not be reached: some decisions may have no line")
 
@@ -185,8 +184,9 @@ class HubJudge:
         question = self._questions.get((session.id, request.sequence))
         if question is None or question.is_answered or question.future is not None:
             return False
-        desk = self._desk(session, request, find_tool_call=calls.find_call)
-        act, _ = desk.read_request(_permission(session, request))
+        act, _ = self._desk(session, request, find_tool_call=calls.find_call).read_request(
+            _permission(session, request)
+        )
         before, after = (
             replace(each, kind="", tool="", title="", possible_places=())
             for each in (question.prompt.act, act)
@@ -236,16 +236,12 @@ class HubJudge:
             prompt = self._questions.pop((session.id, request.sequence)).prompt
             if not question.is_answered:
                 self._judge.grants.take_back(prompt.act)  # what the agent hears is a no
-                asyncio.get_running_loop().run_in_executor(self.threads, self._note_end, prompt, by)
+                # Written down; if time ran out, with what would allow it next time.
+                settle = partial(self._settle_choice, session, request, prompt)
+                choice = PermissionChoice(option_id=None, by=by)
+                asyncio.get_running_loop().run_in_executor(self.threads, settle, choice)
         elif question is not None:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
-
-    def _note_end(self, prompt: PermissionPrompt, by: By) -> None:
-        """Write into the audit log that the question had no answer; if time ran out, with what would allow it
-        next time.
-        """
-        choice = PermissionChoice(option_id=None, by=by)
-        self._judge.settle_choice(prompt, choice, self.policy_in(prompt.act.roots))
 
     # What agents want of lent files and terminals.
 
@@ -269,9 +265,11 @@ class HubJudge:
         """
         params = value_of(request.params)
         desk = self._desk(session, request, lender="the client", is_elsewhere=True, leaves_rest=True)
-        setting = desk.setting(session.id)
-        is_read = isinstance(params, dict)
-        act = act_of_request(request.method, params, setting, session_id=session.id) if is_read else None
+        act = (
+            act_of_request(request.method, params, desk.setting(session.id), session_id=session.id)
+            if isinstance(params, dict)
+            else None
+        )
         return None if act is None else (desk, desk.judge_lent(act))
 
     def _desk(
@@ -410,18 +408,14 @@ def check_question(request: OpenRequest) -> None:
     try:
         params = read(request.params, entry.params)
         json.loads(bytes(request.params), object_pairs_hook=_each_once)
-        if isinstance(params, v1.RequestPermissionRequest):
-            _check_options(params.options)
+        options = params.options if isinstance(params, v1.RequestPermissionRequest) else []
+        # A no that has the id or the kind of a yes would reach the agent as the yes.
+        if len({option.option_id for option in options}) < len(options):
+            raise ValueError("two options have one id")
+        if any(map(is_contradiction, options)):
+            raise ValueError("the name of an option says the opposite of its kind")
     except (SchemaError, ValueError, RecursionError) as error:
         raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
-
-
-def _check_options(options: Sequence[v1.PermissionOption]) -> None:
-    """A no that has the id or the kind of a yes would reach the agent as the yes."""
-    if len({option.option_id for option in options}) < len(options):
-        raise ValueError("two options have one id")
-    if any(map(is_contradiction, options)):
-        raise ValueError("the name of an option says the opposite of its kind")
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> None:
@@ -434,15 +428,11 @@ def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
     """Return the answer to a request without an answer from people."""
     if request.method != PERMISSION:
         return encode_json({"action": "cancel" if cancel else "decline"})
-    if not cancel:
-        try:
-            permission = read(request.params, v1.RequestPermissionRequest)
-        except SchemaError:
-            permission = None
-        option = None if permission is None else choose_option("deny", permission.options)
-        if option is not None:
-            return encode_json({"outcome": {"outcome": "selected", "optionId": option}})
-    return encode_json({"outcome": {"outcome": "cancelled"}})
+    option = None
+    with suppress(SchemaError):
+        permission = read(request.params, v1.RequestPermissionRequest)
+        option = None if cancel else choose_option("deny", permission.options)
+    return write(select_option(option))
 
 
 def option_in(result: Raw | None) -> str | None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Raw
 
@@ -52,21 +52,27 @@ async def permit_servers(
     session: LiveSession | None = None,
 ) -> None:
     """Raise the error for a request with an MCP server that is not permitted."""
-    servers = value_of(params.get("mcpServers"))
-    asker = partial(_ask, hub, judge, session)
-    options: Any = {"agent": agent, "roots": [cwd], "is_elsewhere": True, "lent_options": OPTIONS}
-    for server in servers if isinstance(servers, list) else []:
-        if not isinstance(server, dict):
-            continue
+    named = value_of(params.get("mcpServers"))
+    servers = [each for each in named if isinstance(each, dict)] if isinstance(named, list) else []
+    for server in servers:
         desk = await judge.in_thread(
-            judge.desk, lambda: judge.policy_in([cwd]).about_servers(), asker, **options
+            judge.desk,
+            lambda: judge.policy_in([cwd]).about_servers(),
+            partial(_ask, hub, judge, session),
+            agent=agent,
+            roots=[cwd],
+            is_elsewhere=True,
+            lent_options=OPTIONS,
         )
         try:
             await desk.permit(partial(act_of_server, server), cwd if session is None else session.id)
         except ErrorAnswer:
             (_, decision), name = desk.denials[-1], server.get("name")
-            why = f"Forbidden: the MCP server {name!r} is not permitted: {decision.why}"
-            raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"}) from None
+            raise ErrorAnswer(
+                FORBIDDEN,
+                f"Forbidden: the MCP server {name!r} is not permitted: {decision.why}",
+                {"reason": "policy"},
+            ) from None
 
 
 async def _ask(
@@ -75,9 +81,8 @@ async def _ask(
     """An `Asker`: the clients of the session, or of a session made for the question."""
     act = prompt.act
     await judge.in_thread(judge.note, act, prompt.decision, outcome="ask")
-    if session is not None:
-        return await judge.ask_people(session, _params(act, session.id), prompt)
-    async with asking_session(hub, agent=act.agent, cwd=act.roots[0]) as asking:
+    own = asking_session(hub, agent=act.agent, cwd=act.roots[0]) if session is None else nullcontext(session)
+    async with own as asking:
         return await judge.ask_people(asking, _params(act, asking.id), prompt)
 
 
@@ -106,8 +111,9 @@ async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterat
     session = LiveSession(hub, new_state(session_id), listed_state="waiting")
     session.lease = await hub.ownership.claim(session_id)
     hub.sessions[session_id] = session
-    event = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
-    session.dispatch(event)
+    session.dispatch(
+        ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
+    )
     session.dispatch(ev.Renamed(title=TITLE))
     try:
         await session.log.flush(STORE_SECONDS)

@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any
 
 from dragoman.errors import LocalMistake
 from dragoman.wire.codes import invalid_params, invalid_request
+from dragoman_hub.lending.line_authors import opened_journal
 from dragoman_hub.lending.turn_changes import TurnChanges
+from dragoman_local.journal import Journal
 from dragoman_local.workspace.fork_folder import ForkPlan, fork_folder, fork_name, plan_fork
 from dragoman_local.workspace.rewind import (
     NOTHING_TO_UNDO,
@@ -34,8 +37,9 @@ from dragoman_local.workspace.tree_store import TreeStore
 class HubRewind:
     """Rewinds in the folders of one hub."""
 
-    def __init__(self, changes: TurnChanges) -> None:
+    def __init__(self, changes: TurnChanges, journal: Journal) -> None:
         self._changes = changes
+        self._journal = journal
         self._lock = asyncio.Lock()
 
     async def places(self, session_id: str, *, key: str, number: int | None) -> tuple[int, Places]:
@@ -57,7 +61,7 @@ class HubRewind:
 
     async def preview(self, cwd: str, turn: int, places: Places) -> dict[str, Any]:
         """Return the changes of a rewind, and their authors."""
-        async with self._planned(cwd, places) as rewind:
+        async with self._planned(cwd, places, has_diffs=True) as rewind:
             return await rewind.preview(turn)
 
     async def carry_out(
@@ -93,12 +97,15 @@ class HubRewind:
             await fork_folder(self._store(), plan)
 
     @asynccontextmanager
-    async def _planned(self, cwd: str, places: Places) -> AsyncIterator[FolderRewind]:
+    async def _planned(
+        self, cwd: str, places: Places, *, has_diffs: bool = False
+    ) -> AsyncIterator[FolderRewind]:
         """Until it is left, nothing else may happen in these folders. Raises the answer to a refusal."""
         await self._changes.looks_done(cwd, [root for root, _ in places])
         async with self._lock, self._changes.folder_lock(cwd):
             with _refusing(RewindRefused):
-                async with planned_rewind(self._store(), places) as rewind:
+                open_journal = partial(opened_journal, self._store(), self._journal)
+                async with planned_rewind(self._store(), places, open_journal, has_diffs=has_diffs) as rewind:
                     yield rewind
 
     def _store(self) -> TreeStore:

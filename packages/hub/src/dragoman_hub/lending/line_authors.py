@@ -11,6 +11,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -98,16 +99,7 @@ async def _find(store: TreeStore, root: str, whole: str, data: bytes, journal: J
         if path in look.private_paths:
             raise _secret("git ignores this file")
 
-    @asynccontextmanager
-    async def opened(place: str) -> AsyncIterator[Journal]:
-        if place == store.journal:
-            yield journal
-        elif not await asyncio.to_thread(os.path.exists, place):  # to open it would make it
-            raise FileNotFoundError(place)
-        else:  # of somebody's `dragoman run`, whose turns the store has, too
-            async with open_journal(Path(place)) as other:
-                yield other
-
+    opened = partial(opened_journal, store, journal)
     memory = await asyncio.to_thread(FolderMemory, store, root, opened, most_bytes=HISTORY_BYTES)
     lines = (await memory.blame_texts({path: data}))[path]
     texts, is_covered = await asyncio.to_thread(_texts, data, os.path.basename(whole))
@@ -123,6 +115,18 @@ async def _find(store: TreeStore, root: str, whole: str, data: bytes, journal: J
         },
         is_cut=memory.facts.is_cut,
     )
+
+
+@asynccontextmanager
+async def opened_journal(store: TreeStore, journal: Journal, place: str) -> AsyncIterator[Journal]:
+    """Open the journal at a path; this one is open."""
+    if place == store.journal:
+        yield journal
+    elif not await asyncio.to_thread(os.path.exists, place):  # to open it would make it
+        raise FileNotFoundError(place)
+    else:  # of somebody's `dragoman run`, whose turns the store has, too
+        async with open_journal(Path(place)) as other:
+            yield other
 
 
 def read_whole(folders: Sequence[str], path: str, *, grant: Grant) -> tuple[str, bytes]:

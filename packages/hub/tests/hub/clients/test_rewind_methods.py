@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.errors import ErrorAnswer
+from dragoman.schema.v1 import ToolCallLocation
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.gate.real_paths import RealPaths
 from tests.hub.lending.writer_stage import Doors, writer
@@ -46,8 +48,8 @@ async def turn(client: Talker, session: str, words: str, key: str) -> None:
 async def two_turns(stage: Stage, project: Path) -> tuple[Talker, str]:
     client = await stage.client().begin()
     session = await client.new(str(project))
-    await turn(client, session, "write a.txt", "first")
-    await turn(client, session, "write b.txt edit old.txt", "second")
+    await turn(client, session, "edit a.txt", "first")
+    await turn(client, session, "edit b.txt edit old.txt", "second")
     return client, session
 
 
@@ -167,6 +169,65 @@ async def test_what_a_person_wrote_stays_unless_it_is_named(project: Path, trees
         assert there(project) == {"old.txt": "typed again\n", "own.txt": "typed\n"}
 
 
+async def test_what_a_person_writes_while_a_turn_runs_is_asked_for(project: Path, trees: str) -> None:
+    doors = Doors()
+    async with staged({"one": lambda: writer(doors)}, changes=True, trees=trees) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        running = client.prompt(session, "edit a.txt wait door", key="first")
+        reached, door = doors.of("door")
+        await reached.wait()
+        (project / "own.txt").write_text("typed\n")
+        door.set()
+        await client.answer(running)
+        await turn(client, session, "run built.txt", "second")
+        look = {"sessionId": session, "key": "first"}
+        shown = await client.call(PREVIEW, look)
+        assert {names([file])[0]: file["isPersons"] for file in shown["files"]} == {
+            "a.txt": False,
+            "built.txt": False,
+            "own.txt": True,
+        }
+        await client.call(REWIND, {**look, "identity": shown["identity"]})
+        assert there(project) == {"old.txt": "old\nlines\n", "own.txt": "typed\n"}
+
+
+async def test_what_a_person_writes_before_the_look_after_an_answer_is_asked_for(
+    project: Path, trees: str
+) -> None:
+    doors = Doors()
+    async with staged({"one": lambda: writer(doors)}, changes=True, trees=trees) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        running = client.prompt(session, "edit a.txt wait door run built.txt", key="first")
+        reached, door = doors.of("door")
+        await reached.wait()
+        async with stage.hub.changes.folder_lock(str(project)):  # the look after the turn waits for it
+            door.set()
+            await client.answer(running)
+            write_late(project / "own.txt")
+            write_late(project / "a.txt")
+        look = {"sessionId": session, "key": "first"}
+        shown = await client.call(PREVIEW, look)
+        assert {names([file])[0]: file["isPersons"] for file in shown["files"]} == {
+            "a.txt": True,
+            "built.txt": False,
+            "own.txt": True,
+        }
+        blamed = await client.call(
+            "_dragoman/hub/blame", {"sessionId": session, "path": str(project / "own.txt")}
+        )
+        assert [part["by"] for part in blamed["ranges"]] == ["unknown"]
+
+
+def write_late(path: Path) -> None:
+    """A person writes, and the system's clock of files shows that it is later than now."""
+    now = time.time()
+    path.write_text("typed\n")
+    while path.stat().st_ctime <= now:
+        path.write_text("typed\n")
+
+
 async def test_what_moved_since_the_preview_refuses_all_of_it(project: Path, trees: str) -> None:
     async with staged({"one": writer}, changes=True, trees=trees) as stage:
         client, session = await two_turns(stage, project)
@@ -205,7 +266,9 @@ async def test_the_agent_is_told_once_with_its_next_prompt(project: Path, trees:
         @agent.prompt
         async def write(turn: Turn) -> None:
             heard.append([getattr(block, "text", "") for block in turn.prompt])
-            Path(turn.session.cwd, "a.txt").write_text(f"{len(heard)}\n")
+            path = Path(turn.session.cwd, "a.txt")
+            async with turn.tool("Edit", kind="edit", locations=[ToolCallLocation(path=str(path))]):
+                path.write_text(f"{len(heard)}\n")
 
         return agent
 

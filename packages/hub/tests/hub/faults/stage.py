@@ -20,6 +20,7 @@ from dragoman.transport.messages import MessageTransport
 from dragoman_hub.api.endpoint import AcpEndpoint, Visit
 from dragoman_hub.api.listener import Keepalive, open_listener, open_socket
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
+from dragoman_local.workspace.kernel import free_large_blocks
 
 MEBIBYTE = 1024 * 1024
 BLOCK = "x" * 65536
@@ -59,6 +60,7 @@ class Stage:
         return len(self._tasks)
 
     def start(self) -> None:
+        free_large_blocks()  # as the process of a hub does; what C keeps is not what the hub holds
         self._thread.start()
         assert self._ready.wait(DEADLINE)
 

@@ -8,7 +8,9 @@ import os
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -412,11 +414,30 @@ async def test_simultaneous_turns_cost_as_much_as_the_same_turns_one_by_one(
     folders = [tmp_path / f"project{number}" for number in range(120 if own_folders else 1)]
     for folder in folders:
         folder.mkdir()
+    # How often a turn asks whether its look is done depends on the machine: see the next test.
+    monkeypatch.setattr(turn_changes, "PROMPT_SECONDS", 60)
     few, _ = await work_of_turns(20, folders, monkeypatch)
     many, looks = await work_of_turns(120, folders, monkeypatch)
     assert many <= 6 * few * 1.1
     # Whoever begins while a look is under way shares the next one with all others who do.
     assert looks <= (240 if own_folders else 8)
+
+
+async def test_a_turn_that_waits_for_its_look_asks_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = asyncio.get_running_loop().create_future()
+    pauses: list[float] = []
+
+    async def wait(futures: object, *, timeout: float) -> None:
+        pauses.append(timeout)
+        if len(pauses) == 20:
+            opening.set_result(None)
+
+    monkeypatch.setattr(
+        turn_changes, "asyncio", SimpleNamespace(get_running_loop=asyncio.get_running_loop, wait=wait)
+    )
+    await turn_changes._wait_before_prompt(opening, TurnStart())
+    assert all(later == min(2 * pause, turn_changes.LOOK_SECONDS) for pause, later in pairwise(pauses))
+    assert pauses[-1] == turn_changes.LOOK_SECONDS > pauses[0]
 
 
 async def test_turns_that_always_overlap_do_not_keep_each_other_for_ever(project: Path) -> None:

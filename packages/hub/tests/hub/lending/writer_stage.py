@@ -25,8 +25,8 @@ class Doors:
 
 
 def writer(doors: Doors | None = None) -> Agent:
-    """Its prompts are words: `write F` in silence, `edit F` with a tool call, `fail F` with one that fails,
-    `read F` with one that only reads, `lend F` through the client, `wait NAME`.
+    """Its prompts are words: `write F` in silence, `edit F` with a tool call, `run F` with one of a command,
+    `fail F` with one that fails, `read F` with one that only reads, `lend F` through the client, `wait NAME`.
     """
     agent = Agent("writer")
     doors = doors or Doors()
@@ -42,6 +42,9 @@ def writer(doors: Doors | None = None) -> Agent:
             elif word == "edit":
                 async with turn.tool("Edit", kind="edit", locations=where):
                     Path(path).write_text("new\n")
+            elif word == "run":
+                async with turn.tool("Build", kind="execute"):
+                    Path(path).write_text("built\n")
             elif word == "read":
                 async with turn.tool("Read", kind="read", locations=where):
                     pass

@@ -59,34 +59,32 @@ export function showRewind(app: App, open: Conversation, key: string): void {
   function draw(preview: RewindPreview): void {
     const own = preview.files.filter((file) => !file.isPersons);
     const persons = preview.files.filter((file) => file.isPersons);
-    const also = new Set<string>();
+    const also = (): string[] => boxes.filter((box) => box.checked).map((box) => box.value);
     const go = button("", "choice allow_once", () => {
       go.disabled = true;
-      void act("_dragoman/hub/rewind", { ...named, identity: preview.identity, also: [...also] }, drawDone);
+      void act("_dragoman/hub/rewind", { ...named, identity: preview.identity, also: also() }, drawDone);
     });
     const settle = (): void => {
-      const count = own.length + also.size;
+      const count = own.length + also().length;
       go.textContent = `Put back ${count} ${count === 1 ? "file" : "files"}`;
       go.disabled = !count || preview.isBusy;
     };
-    const tick = (file: RewoundFile): HTMLElement => {
+    const boxes = persons.map((file) => {
       const box = el("input", "");
       box.type = "checkbox";
+      box.value = file.path;
       box.setAttribute("aria-label", `Put back ${plain(file.path, "exact line")}, too`);
-      box.addEventListener("change", () => {
-        if (box.checked) also.add(file.path);
-        else also.delete(file.path);
-        settle();
-      });
+      box.addEventListener("change", settle);
       return box;
-    };
-    const rows = (files: RewoundFile[], box = false): HTMLElement =>
-      el("ul", "rewound", ...files.map((file) => el("li", "", ...(box ? [tick(file)] : [iconNode(ACTS[file.act][0])]), ...line(open, file))));
+    });
+    const all = button("Tick all", "small", () => boxes.filter((box) => !box.checked).forEach((box) => box.click()));
+    const rows = (files: RewoundFile[], marks: HTMLElement[] = []): HTMLElement =>
+      el("ul", "rewound", ...files.map((file, at) => el("li", "", marks[at] ?? iconNode(ACTS[file.act][0]), ...line(open, file))));
     const parts: HTMLElement[] = [];
     if (preview.isBusy) parts.push(el("p", "fault", "A turn is running in this folder. Let it end first."));
     if (!preview.files.length) parts.push(el("p", "faint", "Nothing to put back: the files are as they were before this message."));
     if (own.length) parts.push(rows(own));
-    if (persons.length) parts.push(el("h3", "faint", "You or another program changed these since. They stay, unless you tick them."), rows(persons, true));
+    if (persons.length) parts.push(el("h3", "faint", "No turn announced these changes: they may be yours. They stay, unless you tick them."), ...(boxes.length > 1 ? [all] : []), rows(persons, boxes));
     if (preview.left.length) parts.push(el("p", "faint", "These differ, too, and stay as they are, because Dragoman does not keep their content: ", shown(preview.left.map((path) => within(open, path)).join(", "), "exact")));
     const acts = el("div", "card-actions", go);
     if (preview.isBusy) acts.append(button("Refresh", "small", () => void look().catch(fail)));

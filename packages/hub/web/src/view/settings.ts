@@ -8,7 +8,7 @@ import { buttonObstacle, hasButtons, isPushOn, obstacle, switchButtons, switchPu
 import { canNotify, notifying, switchNotifications } from "../notify";
 import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
-import { KEYS } from "./dialogs";
+import { KEYS } from "./shortcuts";
 import { icon } from "./icons";
 
 export function settingsView(hubs: Hubs): TemplateResult {

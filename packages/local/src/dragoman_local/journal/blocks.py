@@ -146,9 +146,8 @@ def entries_in(number: int, sequence: int, row: tuple[Any, ...]) -> int:
     otherwise none.
     """
     last, direction, time, payload, checksum = row
-    if not (type(last) is int and type(direction) is int and type(time) is float and type(payload) is bytes):
-        return 0
-    if entry_sum(number, last, direction, time, payload) != checksum:
+    is_row = type(last) is int and type(direction) is int and type(time) is float and type(payload) is bytes
+    if not is_row or entry_sum(number, last, direction, time, payload) != checksum:
         return 0
     count = int.from_bytes(payload[:_WORD], "little") if direction >= BLOCK else 1
     return count if last - count + 1 == sequence else 0

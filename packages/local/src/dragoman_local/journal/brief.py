@@ -361,7 +361,8 @@ class BriefFold:
         chosen: dict[int, _Record] = {}
         gap = len(_gap(self._count)) + 1
         left = budget
-        for records, least in ((self._user_records, budget // 2), (self._merge_records(), 0)):
+        merged = sorted((*self._user_records, *self._other_records), key=lambda record: record.number)
+        for records, least in ((self._user_records, budget // 2), (merged, 0)):
             for record in reversed(records):
                 size = len(record.line) + 1 + gap  # each may have a gap in front of it
                 if record.number in chosen:
@@ -371,9 +372,6 @@ class BriefFold:
                 chosen[record.number] = record
                 left -= size
         return [chosen[number] for number in sorted(chosen)], self._count - len(chosen)
-
-    def _merge_records(self) -> list[_Record]:
-        return sorted((*self._user_records, *self._other_records), key=lambda record: record.number)
 
     def _losses(self, chosen: Sequence[_Record], omitted: int, lines: Sequence[bytes]) -> Iterable[str]:
         if omitted:

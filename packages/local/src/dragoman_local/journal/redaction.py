@@ -19,7 +19,7 @@ from dragoman_local.journal.entry_runs import EntryBatch, FrameRun
 from dragoman_local.journal.frame_shape import LONGEST_HEAD, VALUE, FrameShape, shape_of_both
 from dragoman_local.secrets.frames import frame_hint_places, has_frame_hint, redact_suspect
 from dragoman_local.secrets.names import REDACTED
-from dragoman_local.secrets.search import is_plain_prose
+from dragoman_local.secrets.search import has_quote, is_plain_prose
 from dragoman_local.secrets.search import redact_suspect as redact_text
 from dragoman_local.secrets.signs import signs_of
 
@@ -100,16 +100,13 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
     """Return the runs with redacted frames; many together cost less. Frames of long runs mostly have one
     shape, so they are searched apart from the notes between them.
     """
-    long_frames: list[bytes] = []
-    other_frames: list[bytes] = []
+    frames: dict[bool, list[bytes]] = {True: [], False: []}
     for run in entries.runs:
-        frames = long_frames if len(run.frames) >= FEW else other_frames
-        frames += run.frames
-    long_rest, other_rest = iter(redact_all(long_frames, how)), iter(redact_all(other_frames, how))
+        frames[len(run.frames) >= FEW] += run.frames
+    rest = {is_long: iter(redact_all(group, how)) for is_long, group in frames.items()}
     runs: list[FrameRun] = []
     for run in entries.runs:
-        rest = long_rest if len(run.frames) >= FEW else other_rest
-        redacted_frames = list(islice(rest, len(run.frames)))
+        redacted_frames = list(islice(rest[len(run.frames) >= FEW], len(run.frames)))
         is_same = redacted_frames == list(run.frames)
         runs.append(run if is_same else FrameRun(run.direction, redacted_frames, run.time))
     return runs
@@ -117,14 +114,16 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
 
 def _redact_few(frames: Sequence[bytes]) -> Sequence[bytes]:
     """Texts behind known heads are looked at apart from whole frames, which have the signs of JSON."""
-    texts: dict[int, bytes] = {}
-    wholes: dict[int, bytes] = {}
+    groups: tuple[dict[int, bytes], dict[int, bytes]] = ({}, {})
     for number, frame in enumerate(frames):
         head = frame[: frame.rfind(VALUE, 0, LONGEST_HEAD) + len(VALUE)]
         is_known = _comes_again(head) and head.endswith(VALUE) and _is_plain_head(head)
-        (texts if is_known else wholes)[number] = frame[len(head) :] if is_known else frame
-    groups = (parts for parts in (texts, wholes) if parts)
-    suspects = {[*parts][place] for parts in groups for place in suspect_numbers([*parts.values()])}
+        part = frame[len(head) :] if is_known else frame
+        text, quote, tail = part.rpartition(b'"')
+        # One string, of which only the quote at its end would be a sign of JSON.
+        is_text = is_known and not has_quote(text) and _is_plain_tail(quote + tail)
+        groups[is_known][number] = text if is_text else part
+    suspects = {[*parts][place] for parts in groups if parts for place in suspect_numbers([*parts.values()])}
     return [redact_suspect(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
@@ -158,13 +157,10 @@ def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
     """
     numbers: Sequence[int] = range(len(parts))
     is_long = sum(map(len, parts)) > LONG_TEXT * len(parts)
-    if is_long and not all(map(_has_sign, parts[:2])):  # otherwise it is code
+    # If the first two have signs, all are code.
+    if is_long and (len(parts) < 3 or not all(signs_of(part.decode("latin-1")) for part in parts[:2])):
         numbers = [n for n in numbers if not is_plain_prose(parts[n])]
-    return {numbers[n] for n in _suspects([parts[n] for n in numbers])}
-
-
-def _has_sign(part: bytes) -> bool:
-    return bool(signs_of(part.decode("latin-1")))
+    return {numbers[n] for n in _suspects([parts[n] for n in numbers])} if numbers else set()
 
 
 def _suspects(parts: Sequence[bytes]) -> set[int]:
@@ -195,8 +191,8 @@ def _find_common_shape(frames: Sequence[bytes]) -> FrameShape:
     # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
     pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
     shapes = {shape_of_both(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
-    by_length = sorted(shapes, key=lambda shape: len(shape.head), reverse=True)
-    return next((shape for shape in by_length if _is_plain_head(shape.head)), NO_SHAPE)
+    plain = (shape for shape in shapes if _is_plain_head(shape.head))
+    return max(plain, key=lambda shape: len(shape.head), default=NO_SHAPE)
 
 
 def _comes_again(head: bytes) -> bool:
@@ -228,6 +224,7 @@ _LIST_GOES_ON = re.compile(rb'"\s*,\s*"(?:[^"\\]|\\.)*+"\s*[,\]]')
 """What follows an option in a list is its value."""
 
 
+@lru_cache(MOST_HEADS)
 def _is_plain_tail(tail: bytes) -> bool:
     """Whether a frame that ends so can be judged by what stands before: the string with which that ends is
     a value, and nothing in it makes a secret of what comes here.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from dragoman.errors import NoSuchStream
 from dragoman_local.journal import streams
 from dragoman_local.journal.contract import SearchHit, StreamInfo
-from dragoman_local.journal.conversation import Moment, MomentFold
+from dragoman_local.journal.conversation import MomentFold
 from dragoman_local.journal.seal import Seal
 from dragoman_local.journal.search_text import SEARCHED, excerpt, has_all, words_of
 from dragoman_local.journal.tables import find_stream
@@ -100,17 +100,13 @@ def _scan(
 
 def _hits(moments: Any, info: StreamInfo, text: str) -> list[SearchHit]:
     return [
-        _hit_of(moment, info, text)
+        SearchHit(
+            stream=info.stream,
+            sequence=moment.first,
+            kind=moment.kind,
+            excerpt=excerpt(moment.search_text, text),
+            title=info.title,
+        )
         for moment in moments
         if moment.kind in SEARCHED and has_all(moment.search_text, text)
     ]
-
-
-def _hit_of(moment: Moment, info: StreamInfo, text: str) -> SearchHit:
-    return SearchHit(
-        stream=info.stream,
-        sequence=moment.first,
-        kind=moment.kind,
-        excerpt=excerpt(moment.search_text, text),
-        title=info.title,
-    )

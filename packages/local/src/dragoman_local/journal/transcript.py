@@ -63,11 +63,8 @@ class _TranscriptLine(Struct):
 def header(info: StreamInfo, **more: object) -> bytes:
     """Return the header line. `more` are additional fields, such as the streams of its children."""
     members = {**msgspec.to_builtins(info), **more}
-    return msgspec.json.encode({"transcript": VERSION, **_non_empty(members)}) + b"\n"
-
-
-def _non_empty(members: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in members.items() if value}
+    filled = {name: value for name, value in members.items() if value}
+    return msgspec.json.encode({"transcript": VERSION, **filled}) + b"\n"
 
 
 def line(entry: Entry, *, stream: str = "") -> bytes:

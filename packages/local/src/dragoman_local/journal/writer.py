@@ -235,9 +235,7 @@ class WriterThread:
         while job is not None:
             batch.append(job)
             rows += job.rows
-            if job.alone or rows >= BATCH_ROWS:
-                return batch
-            if self._queue.empty():  # nobody else takes from it
+            if job.alone or rows >= BATCH_ROWS or self._queue.empty():  # nobody else takes from the queue
                 return batch
             job = self._queue.get_nowait()
             if job is not None and job.alone:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -84,10 +84,8 @@ class _McpSink:
             message: object = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
             message = error
-        try:
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
             self._inward.send_nowait(message)
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            pass  # nobody listens any more
 
     def on_oversized(self, size: int) -> None:
         self._give(b"")  # no JSON: whoever waits for it is told that it cannot be read

@@ -202,7 +202,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         if self.number and not self._is_answered:
             self._is_answered = True
             if self.spent != TokenUsage():
-                self.session.store_usage()
+                self._log.add("note", frames.note("usage", self.session.total_usage))
             self._log.add("to_client", answer)
 
     def leave(self) -> None:
@@ -369,10 +369,6 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
     def spend(self, spent: TokenUsage) -> None:
         """Add to the session's usage."""
         self.total_usage.spent.add(spent)
-
-    def store_usage(self) -> None:
-        """Write the session's usage so far to the journal."""
-        self.log.add("note", frames.note("usage", self.total_usage))
 
     async def rename(self, title: str | None) -> None:
         """Give the session a title, tell the client, and show it in listings."""

@@ -13,7 +13,7 @@ import inspect
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from uuid import uuid4
@@ -379,7 +379,5 @@ class KitConnection:
 
 
 async def _close_session(session: KitSession[Any]) -> None:
-    try:
+    with suppress(ErrorAnswer):  # it could not be stored, which the log has said; nobody is left to be told
         await session.aclose()
-    except ErrorAnswer:
-        pass  # it could not be stored, which the log has said; nobody is left to be told

@@ -89,7 +89,9 @@ def parse_config(text: str, *, path: str) -> AgentConfig:
     except ValueError as error:
         match = re.search(r"\(at line (\d+)", str(error))
         line = int(match[1]) if match else max(1, text.count("\n") + 1)
-        raise ConfigMistake(path, line, f"not valid TOML: {_without_place(str(error))}") from None
+        # The parser names line and column at the end of its text; we name the line in front.
+        what = re.sub(r" \(at .*\)$", "", str(error)).lower()
+        raise ConfigMistake(path, line, f"not valid TOML: {what}") from None
     return _ConfigReader(text, path, line_of).config(document)
 
 
@@ -201,8 +203,3 @@ class _ConfigReader:
 
     def _refuse(self, where: tuple[str, ...], reason: str) -> NoReturn:
         raise ConfigMistake(self._path, self._line_of(self._text, *where), reason)
-
-
-def _without_place(text: str) -> str:
-    """The parser names line and column at the end of its text; we name the line in front."""
-    return re.sub(r" \(at .*\)$", "", text).lower()

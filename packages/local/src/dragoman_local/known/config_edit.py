@@ -9,7 +9,7 @@ its owner alone, because environments hold keys.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.errors import LocalMistake
@@ -61,21 +61,19 @@ def remove_agent(name: str, *, path: Path) -> None:
 
 def as_table(agent: KnownAgent) -> str:
     """Return the agent's table for the file."""
-    lines = [f"[agents.{write_key(agent.name)}]"]
-    if agent.title:
-        lines.append(f"title = {write_value(agent.title)}")
-    lines.append(f"command = {write_value(agent.command)}")
-    if agent.env:
-        lines.append(f"env = {write_value(agent.env)}")
-    if agent.allow:
-        lines.append(f"allow = {write_value(agent.allow)}")
-    if agent.dialect != "auto":
-        lines.append(f"dialect = {write_value(agent.dialect)}")
-    if agent.place:
-        lines.append(f"place = {write_value(agent.place)}")
-    if agent.maps:
-        lines.append(f"map = {write_value(agent.maps)}")
-    return "\n".join(lines) + "\n"
+    fields: dict[str, str | Sequence[str] | Mapping[str, str]] = {
+        "title": agent.title,
+        "command": agent.command,
+        "env": agent.env,
+        "allow": agent.allow,
+        "dialect": "" if agent.dialect == "auto" else agent.dialect,
+        "place": agent.place,
+        "map": agent.maps,
+    }
+    values = (
+        f"{name} = {write_value(value)}" for name, value in fields.items() if value or name == "command"
+    )
+    return "\n".join((f"[agents.{write_key(agent.name)}]", *values)) + "\n"
 
 
 def _with(text: str, agent: KnownAgent) -> str:

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman_local.secrets.named import LONGEST_HEAD
-from dragoman_local.secrets.names import Doubt, is_password, is_placeholder, is_telling, looks_secret
+from dragoman_local.secrets.names import (
+    Doubt,
+    is_mixed,
+    is_password,
+    is_placeholder,
+    is_telling,
+    looks_secret,
+    names_something_else,
+)
 
 _MANIFEST = re.compile(r"^kind:[ \t]*secret\b", re.MULTILINE | re.IGNORECASE)
 _DATA = re.compile(
@@ -36,28 +44,42 @@ def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
 
 _CELL = re.compile(r"[\w\"'` .-]{1,48}\r?", re.ASCII)
 _RULE = re.compile(r"[|+:= \t\r-]*")
+_ROW_ABOVE = re.compile(r"(?:\n|\A)(?=[^\n]*\|)[^\n]*[\w-][^\n]*\Z")
 LONGEST_TABLE = 4_000
 
 
 def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The columns of tables whose heads are telling names: CSV, tabs, Markdown, what databases print."""
+    """The columns of tables whose heads are telling names: CSV, tabs, Markdown, what databases print; and the
+    values in a section with such a name.
+    """
     for stem in stems if "\n" in text else ():
         end = 0
         while (at := low.find(stem, end)) >= 0 and (end := text.find("\n", at)) >= 0:
-            head = text[max(text.rfind("\n", 0, at) + 1, at - LONGEST_HEAD) : end]
+            first = max(text.rfind("\n", 0, at) + 1, at - LONGEST_HEAD)
+            if section := _SECTION.fullmatch(text, first, end):
+                yield from _section_spans(text, end + 1, section)
+            head, above = text[first:end], text[max(0, first - LONGEST_HEAD) : max(0, first - 1)]
             sign = "\t" if "\t" in head else "|" if "|" in head else ";" if ";" in head else ","
             cells = head.split(sign)
-            count = len(cells) - 1
+            next_line = text[end + 1 : end + LONGEST_HEAD].partition("\n")[0]
             # One cell, or a sign behind the last, is a line of code: a list, a statement, an indented word.
-            if sum(bool(cell.strip("\"'` \t\r")) for cell in cells) < 2 or (
-                sign in ",;" and not cells[-1].strip()
+            # With a row above it, no rule below it, and the telling name first, it is a row, too.
+            if (
+                sum(bool(cell.strip("\"'` \t\r")) for cell in cells) < 2
+                or (sign in ",;" and not cells[-1].strip())
+                or (
+                    sign == "|"
+                    and _ROW_ABOVE.search(above)
+                    and next_line.strip("|+:= \t\r-")
+                    and not any(map(_is_telling_head, cells[2:]))
+                )
             ):
                 continue
             below = text.find("\n", end + 1, end + LONGEST_TABLE)
             # The next line has as many cells, or is a rule: prose seldom goes on so.
             if (
                 below < 0
-                or text.count(sign, end + 1, below) == count
+                or text.count(sign, end + 1, below) == len(cells) - 1
                 or _RULE.fullmatch(text, end + 1, below)
             ):
                 columns = [
@@ -66,7 +88,55 @@ def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int
                     if _CELL.fullmatch(cell) and _is_telling_head(cell)
                 ]
                 if columns:
-                    yield from _column_spans(text, end + 1, sign, count + 1, columns)
+                    yield from _column_spans(text, end + 1, sign, len(cells), columns)
+
+
+_INSERT = re.compile(
+    r"insert\s+(?:\w+\s+)?into\s+[^\n()]{1,80}\((?P<columns>[^()]{1,600})\)\s*values\s*"
+    r"(?P<rows>(?:\((?:'(?:[^'\\]|''|\\.)*+'|[^'()])*+\)\s*,?\s*)++)",
+    re.I,
+)
+_INSERTED = re.compile(r"[(,]\s*(?:n?'(?P<secret>(?:[^'\\]|''|\\.)*+)'|[^',()]++)(?=\s*[,)])", re.I)
+
+
+def insert_spans(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Return the values that a statement of SQL writes into columns with telling names."""
+    for found in _INSERT.finditer(text) if stems else ():
+        columns = [name.strip("\"'`[] \t\r\n") for name in found["columns"].split(",")]
+        cells = [*_INSERTED.finditer(text, *found.span("rows"))]
+        for number, cell in enumerate(cells if len(cells) % len(columns) == 0 else ()):
+            name, value = columns[number % len(columns)], cell["secret"] or ""
+            doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
+            if _is_telling_head(name) and looks_secret(value, doubt, is_quoted=True):
+                yield cell.span("secret")
+
+
+_SECTION = re.compile(
+    r"(?P<indent>[ \t]*)(?:- )?(?:\[{1,2}[\w.]*?\b(?P<table>\w[\w-]*)\]{1,2}"
+    r"|[\"']?(?P<name>[\w.-]+)[ \t]*[\"']?[ \t]*(?:=>|[:=])[ \t]*[{\[]?)[ \t\r]*"
+)
+_SETTING = re.compile(
+    r"[ \t]*(?:- )?(?:[\"']?(?P<name>[\w.@-]+)[ \t]*[\"']?[ \t]*(?:=>|[:=])[ \t]*)?"
+    r"[\"']?(?P<secret>[\w+/.!\#$%&*=@^~-]{8,200})[ \t]*[\"']?[ \t]*[,;]?[ \t\r]*"
+)
+
+
+def _section_spans(text: str, at: int, head: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Return random values below a name that may tell of several secrets: `[passwords]`, `api_keys:`."""
+    is_telling_head = is_telling((head["table"] or head["name"]).removesuffix("s"))
+    for line in text[at : at + LONGEST_TABLE].split("\n") if is_telling_head else ():
+        is_deeper = len(line) - len(line.lstrip(" \t")) > len(head["indent"]) or line[:2] == "- "
+        if line.strip() and (line[0] == "[" if head["table"] else not is_deeper):
+            return
+        row = _SETTING.fullmatch(line)
+        if (
+            row is not None
+            and not names_something_else(row["name"] or "")
+            and is_mixed(row["secret"])
+            and not is_placeholder(row["secret"])
+        ):
+            yield at + row.start("secret"), at + row.end("secret")
+        at += len(line) + 1
 
 
 def _is_telling_head(cell: str) -> bool:

@@ -42,11 +42,12 @@ _ASCII_HINT = re.compile("w(?:ort|oord)")
 
 def may_be_foreign(text: bytes, low: str) -> bool:
     """Check quickly the letters of a text without the signs of code."""
-    if not text.isascii():
-        letters = frozenset(text.translate(None, _ASCII).decode(errors="replace"))
-        if any(needed <= letters for needed in _LETTERS):
-            return True
-    return b"\\u" in text or _ASCII_HINT.search(low) is not None
+    letters = frozenset("" if text.isascii() else text.translate(None, _ASCII).decode(errors="replace"))
+    return (
+        b"\\u" in text
+        or _ASCII_HINT.search(low) is not None
+        or bool(letters and any(needed <= letters for needed in _LETTERS))
+    )
 
 
 _TOLD = re.compile(

@@ -19,8 +19,7 @@ from dragoman_local.secrets.search import hint_places, redact
 PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
 """Names of lists or tables whose values are never stored, under any name."""
 
-_ENDS = "|".join(f'(?<=(?i:{end})")' for end in ("env", "headers", "environment", "credentials", '"value'))
-_PAIR_END = re.compile(f'"(?:{_ENDS})', re.ASCII)
+_PAIR_ENDS = (b'env"', b'headers"', b'environment"', b'credentials"', b'"value"')
 
 
 def has_frame_hint(frame: bytes) -> bool:
@@ -32,13 +31,12 @@ def frame_hint_places(frames: bytes) -> Iterator[int]:
     """Return the places in a frame, or in several with a zero byte between them, that need a full search.
     They are read as Latin-1: all signs of a secret are ASCII.
     """
-    text = frames.decode("latin-1")
-    if '"' in text:
-        for match in _PAIR_END.finditer(text):
-            yield match.start()
-        if '"data"' in text and "authenticate" in text:
-            yield from (match.start() for match in re.finditer('"data"', text))
-    yield from hint_places(text, frames)
+    low = frames.lower()
+    ends = (match for end in _PAIR_ENDS if b'"' in low and end in low for match in re.finditer(end, low))
+    yield from (match.end() - 1 for match in ends)
+    if b"authenticate" in frames:
+        yield from (match.start() for match in re.finditer(b'"data"', frames))
+    yield from hint_places(frames.decode("latin-1"), low)
 
 
 def redact_frame(frame: bytes) -> bytes:
@@ -87,12 +85,11 @@ def _hide_options(items: list[object]) -> list[object]:
 
 def _hide_login(message: object) -> object:
     """Some dialects log in with `data` in `authenticate`, under any names."""
-    if not isinstance(message, dict) or message.get("method") != "authenticate":
-        return message
-    params = message.get("params")
-    if not isinstance(params, dict) or not params.get("data"):
-        return message
-    return {**message, "params": {**params, "data": REDACTED}}
+    if isinstance(message, dict) and message.get("method") == "authenticate":
+        params = message.get("params")
+        if isinstance(params, dict) and params.get("data"):
+            return {**message, "params": {**params, "data": REDACTED}}
+    return message
 
 
 def _hide_named(name: str, value: object) -> object:

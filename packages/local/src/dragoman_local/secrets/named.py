@@ -8,7 +8,9 @@ that is quoted in a text, so the same search serves as a hint on frames that wer
 from __future__ import annotations
 
 import functools
+import html
 import re
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from dragoman_local.secrets.names import (
     Doubt,
     has_name_words,
     is_login,
+    is_mixed,
     is_password,
     is_phrase,
     is_placeholder,
@@ -23,64 +26,12 @@ from dragoman_local.secrets.names import (
     looks_secret,
     name_parts,
 )
+from dragoman_local.secrets.notations import QUOTE, SPACE, follow
 
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
 LONGEST_HEAD = 200
 """The most characters of a line to search before a name."""
-
-SPACE = r"(?:[ \t]|\\+t|(?:\x1b|\\+u001b)\[[\d;]*m)"
-"""Spaces, and colours of a terminal, which are as little part of a value."""
-BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
-QUOTE = r"""\\*["'`]"""
-_WRAPPED = (
-    r"(?:(?:new +)?(?:[\w.]{0,30}secret_?str(?:ing)?|string(?:::from)?|str|bytes|buffer\.from|\[\]byte"
-    rf"|some|ok|textencoder\(\)\.encode)\({SPACE}{{0,4}}"
-    rf"|[\w.:]{{0,40}}(?:env|environ|get|fetch|getproperty|var)\({QUOTE}[\w.:-]{{1,64}}{QUOTE}{SPACE}*,{SPACE}*)?"
-    rf"[*@$]?[brunl]{{0,2}}\#{{0,2}}(?={QUOTE})"
-)
-
-_FOLLOW = (
-    r"(?P<rest>[\w.-]{0,48}+)"
-    r"(?:"
-    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
-    rf"(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+(?:,|:|:?{SPACE}{{0,2}}\{{)?{BREAK}{{0,40}}+"
-    rf"(?:(?:type|description|sensitive|nullable|noecho)\b"
-    rf"(?:[^\n\\]|\\+[^n\\]){{0,80}}+{BREAK}{{1,40}}+){{0,3}}"
-    rf"(?:{QUOTE})?+(?:-value{SPACE}|(?:\w{{1,12}}:)?(?:value|default)(?:{QUOTE})?+"
-    rf"{SPACE}{{0,20}}+[:=]){SPACE}{{0,4}}+"
-    # name="password" of a form, and its value below
-    rf"|{QUOTE}(?:\r?\n|(?:\\+r)?\\+n){{2}})"
-    # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
-    rf"|(?P<sign>(?:{QUOTE}|[\])*]){{0,4}}+{SPACE}{{0,20}}+(?:"
-    rf":{SPACE}{{0,2}}[&'\w.\[\]<>?|; ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
-    rf"|(?:as{SPACE})?(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])"
-    rf"|:(?::(?={SPACE}{{0,4}}{QUOTE}))?(?![:=])"
-    r"|->|<-|→|[âÂ]\x86\x92|\\+u2192"
-    r"|\{ get; (?:(?:private )?set|init); \} ="
-    r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
-    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?"
-    rf"(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
-    # "password", "…", s:8:"password";s:4:"…"
-    rf"|(?P<comma>{QUOTE}(?:{BREAK}{{0,8}}+,{BREAK}{{0,24}}+|;s:[0-9]{{1,4}}:)(?={QUOTE}))"
-    # setPassword("…"), .password("…")
-    rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
-    # the password is …
-    r"|(?P<said>(?: (?:for|of|to|on|at|in|between|del|du|de|der|für|f[ãÃ]¼r|f\\+u00fcr)"
-    r"(?: [\w.@'/-]{1,30}){1,4}?)?"
-    rf"(?:{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|[ãÃ][¨©]|\\+u00e[89]"
-    r"|to|from|(?:used to|will|should) be)"
-    rf"(?: now| set to)?|(?: was| has been)? (?:set|changed|reset|updated) to):?{SPACE}++"
-    rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
-    # password "…", {{password, "…"}}
-    rf"|(?P<beside>,?{SPACE}++(?:[bn]|<<)?(?={QUOTE}))"
-    # <password type="x">…</password>, <entry key="password">…</entry>, <name>password</name><value>…</value>
-    rf"|(?P<tag>(?:{QUOTE})?+(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;){BREAK}{{0,40}}(?:<!\[cdata\[|<value>)?"
-    rf"|</(?:key|name)>{BREAK}{{0,40}}<(?:string|value)>{BREAK}{{0,40}})"
-    # requirepass …
-    rf"|(?P<line>{SPACE}++(?=[^\s\"'`\\\d]{{0,127}}\d)(?=[^\s\"'`\\]{{6,128}};?(?:\s|\\+[nr]|\Z|\")))"
-    r")"
-)
 
 _SCHEME = re.compile(
     r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
@@ -114,12 +65,7 @@ class NamedHint(NamedTuple):
     match: re.Match[str]
 
 
-@functools.cache
-def _follow() -> re.Pattern[str]:
-    return re.compile(_FOLLOW, re.ASCII)
-
-
-_NO_SIGN = r"[^\s\d\"'`\\:=!?|<>\])*{,.\x1b→âãÂÃèé-]"
+_NO_SIGN = r"[^\s\d\"'`\\:=!?|<>\])*{,.\x1b→—–âãÂÃèé-]"
 _PROSE = (
     r"[\w.-]{0,48}+,? (?!(?:type|description|sensitive|nullable|noecho|value|default|str|string"
     r"|for|of|to|on|at|in|between|del|du|de|der|f[^a-z]\S*|is|was|are|ist|lautet|es|est|from|used|will|should"
@@ -153,7 +99,7 @@ def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint
         for found in _names(stem.rstrip("="), in_prose=in_prose).finditer(low):
             if found.start() < end:
                 continue
-            match = _follow().match(low, found.end())
+            match = follow().match(low, found.end())
             if match is not None:
                 end = match.end()
                 start = name_start(low, found.start())
@@ -204,6 +150,20 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
     )
 
 
+_ENCODED = re.compile(r"%(?:2[0267c]|3[adf]|7b)|&(?:quot|amp|apos|#3[49]);", re.IGNORECASE)
+
+
+def readings(text: str) -> Iterator[str]:
+    """Return a text as it is and, if its signs are written as in addresses or HTML, as it is meant: with
+    spaces behind them, so that every place stays where it is.
+    """
+    yield text
+    if ("%" in text or "&" in text) and _ENCODED.search(text):
+        yield _ENCODED.sub(
+            lambda sign: urllib.parse.unquote(html.unescape(sign[0])).ljust(len(sign[0])), text
+        )
+
+
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
     """Return the values after telling names that look like secrets."""
     for hint in named_hints(text, low, stems):
@@ -214,16 +174,26 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
                 yield from _tag_value(text, at, hint.name)
             continue
         last = name_parts(hint.name)[-1]
-        is_header = ":" in (hint.match["sign"] or "") or _QUOTES.match(text, at)
-        if kind == "sign" and last in ("authorization", "cookie") and is_header:
+        is_value = ":" in (hint.match["sign"] or "") or _QUOTES.match(text, at)
+        if is_value and last in ("authorization", "cookie") and kind == "sign":
             yield from _header_value(text, at, is_cookie=last == "cookie")
             continue
+        if last == "cookie" and kind == "pair":
+            yield from _header_value(text, at, is_cookie=True)
         if opening := _QUOTES.match(text, at):
             yield from _quoted_value(text, opening, hint, kind, in_settings=in_settings)
         elif kind == "line":
             yield from _line_value(text, at, hint)
         elif kind in ("sign", "said", "pair"):
             yield from _bare_value(text, at, hint, kind, in_settings=in_settings)
+
+
+_AUTH = re.compile(r"(?=[^\d]*\d)(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[\w+/]{20,}={0,2}", re.ASCII)
+
+
+def _is_auth(value: str) -> bool:
+    """Whether a value behind `auth`, which is an ordinary word, is a login or random text."""
+    return is_login(value) or (_AUTH.fullmatch(value) is not None and not has_name_words(value))
 
 
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
@@ -285,23 +255,25 @@ def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, is_last: bool) -> D
     """How much a value in quotes must look like a secret, by its name and notation; None if it is none."""
     name, sign = hint.name, hint.match["sign"] or ""
     is_data = sign.lstrip("\\")[:1] in ('"', "'") and ":" in sign
+    if (
+        "[" in sign.rpartition("]")[2] or "{" in sign.rpartition("}")[2]
+    ):  # a list or a table, of which only the first is seen
+        return Doubt.RANDOM if is_mixed(value) else None
     if is_data and "." in name and value.isalpha():
         return None  # a translation
     if name.lower() in ("_auth", "auth"):
         return (
-            Doubt.NONE if is_login(value) else Doubt.RANDOM if len(value) >= 20 and value.isalnum() else None
+            Doubt.NONE if _is_auth(value) else Doubt.RANDOM if len(value) >= 20 and value.isalnum() else None
         )
     head = hint.match.string[: hint.start].rstrip("\\\"'`#.")[-5:]
     is_setting = (
         sign[:1] in ("=", '"', "'", "\\") or head == "$env:" or (kind == "comma" and len(value) >= 32)
     )
-    if (is_setting and name.isupper()) or (is_data and "phrase" in name.lower()):
-        return Doubt.NONE
+    may_be_phrase = (sign or kind in ("said", "beside")) and not ("==" in sign or "!=" in sign)
     if (
-        (sign or kind in ("said", "beside"))
-        and not ("==" in sign or "!=" in sign)
-        and is_phrase(value, is_sure=name == "psk")
-        and not name.endswith("s")
+        (is_setting and name.isupper())
+        or (is_data and "phrase" in name.lower())
+        or (may_be_phrase and is_phrase(value, is_sure=name == "psk") and not name.endswith("s"))
     ):
         return Doubt.NONE
     is_item = kind == "comma" and not name.isupper() and not (is_last and head.endswith("("))
@@ -317,7 +289,7 @@ _WORD_VALUE = re.compile(
     r"([^\s\"'`\\;,:()\[\]{}<>|=]{5,127}[^\s\"'`\\;,:()\[\]{}<>|=.])(?=[.,;:]?(?:\s|\\|\Z))"
 )
 _LINE_HEAD = re.compile(
-    r"(?:\A|\n|\\[nr]|\")[ \t-]*(?:(?:setenv|user|username|set)[ \t]+(?:[\w.-]+[ \t]+)?)?\Z"
+    r"(?:\A|\n|\\[nr]|\")[ \t-]*(?:(?:setenv|user|username|setx?)[ \t]+(?:[\w.-]+[ \t]+)?)?\Z"
 )
 
 
@@ -348,8 +320,8 @@ def _bare_value(
     before = text[hint.start - 1 : hint.start]
     is_auth = name.lower() in ("_auth", "auth") and before not in ("?", "&")
     # Behind a colon it is a part of a longer name, such as those of cloud resources.
-    if (":" in sign and before == ":") or (
-        is_auth and not is_login(text[at : at + 200].partition("\n")[0].strip())
+    if (":" in sign and before == ":" and text[hint.start - 2 : hint.start - 1].isalnum()) or (
+        is_auth and not _is_auth(text[at : at + 200].partition("\n")[0].strip())
     ):
         return
     first = max(
@@ -385,7 +357,8 @@ def _bare_value(
             and (word.isalnum() or (sign == "=" and pattern is _BARE_ENV))
         )
     )
-    if word and not _names_the_name(word, name) and looks_secret(word, doubt, is_quoted=is_plain):
+    is_pin = kind == "said" and is_password(name) and word.isdigit() and len(word) > 4
+    if word and not _names_the_name(word, name) and (is_pin or looks_secret(word, doubt, is_quoted=is_plain)):
         yield at, at + len(word)
 
 
@@ -456,7 +429,8 @@ def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int,
     opening = _QUOTES.match(text, at)
     start = opening.end() if opening else at
     if is_cookie:
-        line_end = text.find("\n", start)
+        string_end = quote_end(text, start, opening) if opening else -1
+        line_end = text.find("\n", start) if string_end < 0 else string_end
         cookies = _COOKIE.finditer(text, start, len(text) if line_end < 0 else line_end)
         yield from (
             cookie.span("secret")

@@ -107,16 +107,18 @@ def name_parts(name: str) -> tuple[str, ...]:
 def is_telling(name: str) -> bool:
     """Whether the value under this name is a secret, by the parts of the name."""
     parts = name_parts(name)
-    for at in range(len(parts) - 1, -1, -1):
-        if not _is_telling_part(parts, at):
-            continue
-        after = parts[at + 1 :]
-        return (
-            "public" not in parts
-            and not any(part in _NOT_AFTER for part in after[:2])
-            and not (at and parts[at - 1] in _NOT_BEFORE and parts[at] in {"token", "secret", "signature"})
-        )
-    return False
+    at = next((at for at in reversed(range(len(parts))) if _is_telling_part(parts, at)), None)
+    return (
+        at is not None
+        and "public" not in parts
+        and not any(part in _NOT_AFTER for part in parts[at + 1 : at + 3])
+        and not (at and parts[at - 1] in _NOT_BEFORE and parts[at] in {"token", "secret", "signature"})
+    )
+
+
+def names_something_else(name: str) -> bool:
+    """Whether the value under a name is something about a secret: its file, its user, its length."""
+    return any(part in _NOT_AFTER and part not in ("key", "value") for part in name_parts(name))
 
 
 def _is_telling_part(parts: tuple[str, ...], at: int) -> bool:
@@ -185,7 +187,7 @@ _PLACE = re.compile(
 _ORDINARY = re.compile(
     r"(?:[A-Za-z][A-Za-z]*(?:[-_. :/|,][A-Za-z]+)*|[\d.,:/x -]+|v?\d+(?:\.\d+)+[\w.-]*"
     r"|(?:sha|md|utf|base|aes|rsa|oauth|int|uint|float|hs|rs|es|ps|p|ed|x|http|s|ipv|latin|iso|cp|i|u|f|win|h)"
-    r"-?\d{1,5}(?:[-_.]\w+)*|#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,8})",
+    r"-?\d{1,5}(?:[-_.]\w+)*|[A-Z]{2,5}-\d{1,3}|#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,8})",
     re.ASCII,
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)*[;,]?", re.ASCII)
@@ -263,7 +265,11 @@ def _is_code(value: str) -> bool:
         _IDENTIFIER.fullmatch(value) is not None
         and (
             not any(map(str.isdigit, value))
-            or (len(value) < 16 and ("_" in value or "." in value or value[0].isupper()))
+            or (
+                len(value) < 16
+                and "$" not in value[1:]
+                and ("_" in value or "." in value or value[0].isupper())
+            )
             or (len(value) >= 16 and has_name_words(value))
         )
     )
@@ -276,11 +282,19 @@ def has_name_words(value: str) -> bool:
     """Whether it is built like a name in code: words joined by capitals, digits, dots or dashes."""
     words = [part for part in _PARTS.findall(value) if part.isalpha()]
     is_long = sum(map(len, words)) >= 3.5 * len(words) > 0
-    return is_long and _NAME.fullmatch(value) is not None and not any(map(_is_no_word, words))
+    return (
+        is_long
+        and _NAME.fullmatch(value) is not None
+        and not any(_CONSONANTS.search(word.replace("y", "i")) for word in words if not word.isupper())
+    )
 
 
-def _is_no_word(part: str) -> bool:
-    return not part.isupper() and _CONSONANTS.search(part.replace("y", "i")) is not None
+_MIXED = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d).{8,}|[0-9a-f]{20,}", re.ASCII)
+
+
+def is_mixed(value: str) -> bool:
+    """Whether it has small letters, capitals and digits, or is one long number of base 16; and is no name."""
+    return _MIXED.fullmatch(value) is not None and not has_name_words(value)
 
 
 def is_login(value: str) -> bool:

@@ -6,7 +6,6 @@ import functools
 import re
 from collections.abc import Iterator, Sequence, Set
 
-from dragoman_local.secrets.named import BREAK, QUOTE, SPACE
 from dragoman_local.secrets.names import (
     Doubt,
     is_gibberish,
@@ -16,6 +15,7 @@ from dragoman_local.secrets.names import (
     is_telling,
     looks_secret,
 )
+from dragoman_local.secrets.notations import BREAK, QUOTE, SPACE
 
 _LOGIN = re.compile(r":(?:\\{0,4}/){2}")
 _USER_INFO = re.compile(
@@ -47,6 +47,7 @@ _TAKES = (
     r"|luks\w+|passphrase-fd|pass stdin|cryptsetup|kinit|login)"
 )
 """Commands and options that read a secret from their input."""
+_RANDOM = r"(?P<random>(?=[^\s\d]*\d)(?=[^\sa-z]*[a-z])(?-i:[\w.-]{24,}))(?=\s|\\|\"|\Z)"
 _ARGS = r"[^\n;|&]{0,300}?"
 
 
@@ -70,6 +71,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ('="-u ', rf'="-u {_LOGIN_PAIR}'),
         ("lftp", _option("-u", gap="+", value=rf"[^\s,\"']+,{_WORD}")),
         ("smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
+        (" -u", rf"(?-i: -U) *(?:{QUOTE})?[\w.\\/-]{{1,64}}%(?P<random>(?![0-9a-f]{{2}})[^\s\"'`\\]{{6,}})"),
         (
             " -u",
             rf" -u{SPACE}*\S+{_ARGS}{SPACE}-p{SPACE}+(?=\S*?[\"'!@\#$%.\d])(?!\d+(?:\s|$)|-){_VALUE}",
@@ -141,8 +143,18 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("auth ", r"(?-i:AUTH) (?:[a-z]+ )?(?P<random>[^\s\"'`\\]+)"),
         ("auth(", rf"(?<=[:.])auth\({QUOTE}(?P<random>[^\"'`\\\n]{{6,}}){QUOTE}\)"),
         ("masterauth", rf"masterauth{SPACE}+{_VALUE}"),
+        ("auth ", rf"(?<=[a-z] )auth (?:login )?{_RANDOM}"),
+        ("authtoken ", rf"authtoken {_RANDOM}"),
         ("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),
     ),
+    "token": (
+        (
+            "use ",
+            rf"use (?:{QUOTE})?(?P<random>(?=[^\s\d]*\d)[\w./+-]{{16,}})(?:{QUOTE})? (?:as|for) "
+            r"(?:\w+ ){0,3}token",
+        ),
+    ),
+    "-": (("login ", rf"(?<=[a-z] )login {_RANDOM}"),),
     "secret": (
         ("secret", rf"secret{_ARGS}--(?:value|body|secret-string){SPACE}+{_VALUE}"),
         ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
@@ -219,7 +231,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         (
             " code",
-            r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)"
+            r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)|(?<=access)"
             r"|(?<=confirmation)|(?<=factor)|(?<=sms)|(?<=2fa)|(?<=mfa))"
             rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
             r"`?(?P<secret>(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3})\b",
@@ -255,6 +267,12 @@ _NAMED_PLACES: tuple[tuple[str, str], ...] = (
         " set ",
         rf"(?:(?<=config)|(?<=configure)|(?<=secrets)) set"
         rf" {SPACE}*(?:{QUOTE})?(?P<name>[\w.:/@-]+)(?:{QUOTE})?(?:{SPACE}+|=){_VALUE}",
+    ),
+    (
+        "value",
+        rf"value(?:{QUOTE})?{SPACE}{{0,4}}[:=]{SPACE}{{0,4}}{QUOTE}(?P<secret>[^\"'`\\\n]{{1,200}}){QUOTE}"
+        rf"(?:,|{BREAK}){{1,20}}(?:{QUOTE})?(?:name|key|id)(?:{QUOTE})?{SPACE}{{0,4}}[:=]{SPACE}{{0,4}}"
+        rf"{QUOTE}(?P<name>[\w.-]+){QUOTE}",
     ),
     ("env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
 )
@@ -304,23 +322,17 @@ _PROSE_PLACES = tuple(place for place in _SIGN_PLACES if place[0] == "*")
 _LETTERS_ONLY = re.compile("[a-z]+")
 
 
-def _part(word: str) -> str:
-    """The longest run of letters: each text with the word has it in one of its words."""
-    return max(_LETTERS_ONLY.findall(word), key=len, default="")
-
-
-def _rows_by_part() -> dict[str, list[tuple[str, tuple[str, str]]]]:
-    """What a text needs for a place, and the place, by a part of its word. Without a part: of one letter."""
-    found: dict[str, list[tuple[str, tuple[str, str]]]] = {}
-    for need, rows in (*_PLACES.items(), (_NAME, _NAMED_PLACES)):
-        for row in rows:
-            part = _part(row[0])
-            found.setdefault(part if len(part) > 1 else "", []).append((need, row))
-    return found
-
-
 _NAME = "name"
-_ROWS = _rows_by_part()
+_ROWS: dict[str, list[tuple[str, tuple[str, str]]]] = {}
+"""What a text needs for a place, and the place, by the longest run of letters in its word: each text with the
+word has it in one of its words. Without one: by nothing.
+"""
+for _need, _places in (*_PLACES.items(), (_NAME, _NAMED_PLACES)):
+    for _row in _places:
+        _part = max(_LETTERS_ONLY.findall(_row[0]), key=len, default="")
+        _ROWS.setdefault(_part if len(_part) > 1 else "", []).append((_need, _row))
+_LOOSE = {word for _, (word, _) in _ROWS[""]}
+"""Words of places that have no part."""
 PLACE_PARTS = {part for part in (*_ROWS, "bearer", "basic", "code") if part}
 
 
@@ -349,10 +361,6 @@ def command_spans(
 ) -> Iterator[tuple[int, int]]:
     """Return secrets among the words of commands and statements."""
     has_call = "(" in signs and _CALLED.search(signs) is not None
-    found_signs = [sign for sign in _SIGNS if sign in low] if signs else []
-    found_signs += ["_"] * (_UNDERSCORE.search(low) is not None)
-    options = dict.fromkeys(_OPTION.findall(low)) if signs and "-" in low else ()
-    needs = {"", *stems, *found_signs, *options, *("(" * has_call), *([_NAME] if stems and signs else ())}
     for sign, place in _SIGN_PLACES if signs else _PROSE_PLACES:
         if sign in low and (sign != "(" or has_call):
             for found in place.finditer(text):
@@ -361,7 +369,16 @@ def command_spans(
                 is_place = head is None or head.search(low, max(0, at - 64), at)
                 if is_place and not is_placeholder(found[group]):
                     yield found.span(group)
-    rows = {row: None for part in ("", *(parts & _ROWS.keys())) for need, row in _ROWS[part] if need in needs}
+    known = [*(parts & _ROWS.keys()), *([""] if any(map(low.__contains__, _LOOSE)) else ())]
+    if not known:
+        return
+    found_signs = [
+        *(sign for sign in _SIGNS if signs and sign in low),
+        *(["_"] if _UNDERSCORE.search(low) else ()),
+    ]
+    options = dict.fromkeys(_OPTION.findall(low)) if signs and "-" in low else ()
+    needs = {"", *stems, *found_signs, *options, *("(" * has_call), *([_NAME] if stems and signs else ())}
+    rows = {row: None for part in known for need, row in _ROWS[part] if need in needs}
     for word, pattern in rows:
         at = low.find(word)
         while at >= 0:
@@ -374,7 +391,7 @@ def command_spans(
             at = low.find(word, at + len(word))
 
 
-_DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-)|(?<=\\u[0-9A-Fa-f]{4}-))-?"
+_DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-)|(?<=\\u[0-9A-Fa-f]{4}-))-?(?-i:D(?=[a-z]))?"
 FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
 """An option whose value follows, also as the next string of a list."""
 
@@ -406,26 +423,26 @@ def flag_spans(text: str) -> Iterator[tuple[int, int]]:
                 yield value.span()
 
 
-_BEARER = re.compile(
-    rf"(?:\b|(?<=\\[nrt])|(?<=\\u[0-9a-f]{{4}}))bearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})",
-    re.ASCII | re.IGNORECASE,
+_SCHEME = (
+    r"{0}(?:(?<=\b{0})|(?<=\\[nrt]{0})|(?<=\\u[0-9a-f]{{4}}{0}))"
+    rf"(?:{SPACE.replace('{', '{{').replace('}', '}}')}|%20|\\u0020)+"
 )
-_BASIC = re.compile(
-    rf"(?:\b|(?<=\\[nrt])|(?<=\\u[0-9a-f]{{4}}))basic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})",
-    re.ASCII | re.IGNORECASE,
-)
+"""The word stands first: in a text of small letters it is found quickly."""
+_BEARER = re.compile(_SCHEME.format("bearer") + r"(?P<secret>(?:[a-z0-9._~+/=:-]|\\/){8,})", re.ASCII)
+_BASIC = re.compile(_SCHEME.format("basic") + r"(?P<secret>[a-z0-9+/]{8,}={0,2})", re.ASCII)
 
 
-def scheme_spans(text: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
+def scheme_spans(text: str, low: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
     """Return the places of `Bearer …` and `Basic …`."""
     if "bearer" in parts:
-        for match in _BEARER.finditer(text):
-            secret = match["secret"].rstrip(".:")
+        for match in _BEARER.finditer(low):
+            secret = text[slice(*match.span("secret"))].rstrip(".:")
             is_random = (len(secret) > 24 and not secret.isalpha()) or is_gibberish(secret, is_quoted=True)
             if (is_random or any(map(str.isdigit, secret))) and not is_placeholder(secret):
                 yield match.start("secret"), match.start("secret") + len(secret)
     if "auth" in parts and "basic" in parts:
-        for match in _BASIC.finditer(text):
-            is_quoted = len(match["secret"]) >= 16 and text[match.end() : match.end() + 1] in ('"', "'", "`")
-            if is_login(match["secret"]) or (is_quoted and any(map(str.isdigit, match["secret"]))):
+        for match in _BASIC.finditer(low):
+            secret = text[slice(*match.span("secret"))]
+            is_quoted = len(secret) >= 16 and text[match.end() : match.end() + 1] in ('"', "'", "`")
+            if is_login(secret) or (is_quoted and any(map(str.isdigit, secret))):
                 yield match.span("secret")

@@ -14,13 +14,13 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import accumulate
 from typing import NamedTuple
 
-from dragoman_local.secrets.blocks import manifest_spans, table_spans
+from dragoman_local.secrets.blocks import insert_spans, manifest_spans, table_spans
 from dragoman_local.secrets.foreign import FOREIGN_PARTS, foreign_hints, foreign_spans, may_be_foreign
-from dragoman_local.secrets.named import named_hints, named_spans
+from dragoman_local.secrets.named import named_hints, named_spans, readings
 from dragoman_local.secrets.names import REDACTED, has_name_words, is_gibberish, is_telling
 from dragoman_local.secrets.places import (
     FLAG_NAME,
@@ -71,20 +71,11 @@ _CRYPT = re.compile(r"\$(?:2[aby]|[15689y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
-class _Words(NamedTuple):
-    """The words of all shapes, and how they are looked for."""
-
-    begin: re.Pattern[str]
-    """The first letters of a word with which a secret begins, where one may begin."""
-    outer: dict[str, list[str]]
-    """Those words by their first letters."""
-    inner: re.Pattern[str]
-    """A word within a secret."""
-    shapes: dict[str, list[KnownShape]]
-
-
 @functools.cache
-def _words() -> _Words:
+def _words() -> tuple[re.Pattern[str], dict[str, list[str]], re.Pattern[str], dict[str, list[KnownShape]]]:
+    """The first letters of a word with which a secret begins, where one may begin; those words by their first
+    letters; a word within a secret; and the shapes by their words.
+    """
     shapes: dict[str, list[KnownShape]] = {}
     outer: dict[str, list[str]] = {}
     inner: set[str] = set()
@@ -100,12 +91,7 @@ def _words() -> _Words:
     firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
     inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
     begins = "|".join(map(re.escape, sorted(outer, reverse=True)))
-    return _Words(
-        re.compile(f"[^A-Za-z0-9]({begins})"),
-        outer,
-        re.compile(f"[{firsts}](?:{inner_words})"),
-        shapes,
-    )
+    return re.compile(f"[^A-Za-z0-9]({begins})"), outer, re.compile(f"[{firsts}](?:{inner_words})"), shapes
 
 
 def has_hint(text: str) -> bool:
@@ -113,45 +99,49 @@ def has_hint(text: str) -> bool:
     return next(hint_places(text), None) is not None
 
 
-_word_parts = WordParts((*STEMS, *SETTING_STEMS, *FOREIGN_PARTS, *PLACE_PARTS))
+_NEAR = {"cred", "key", "login", "pass", "secret", "token", "wallet"}
+"""Parts of the words beside which random text is a secret."""
+_word_parts = WordParts((*STEMS, *SETTING_STEMS, *FOREIGN_PARTS, *PLACE_PARTS, *_NEAR))
 
 
 def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
     """Return the places that need a full search. Cheap signs are checked before expensive ones. The text may
-    be a frame read as Latin-1.
+    be a frame read as Latin-1, which is then given in lower case, too.
     """
-    low = lower(text) if frame is None else frame.lower().decode("latin-1")
     octets = text.encode(errors="replace") if frame is None else frame
+    low = lower(text) if frame is None else frame.decode("latin-1")
     signs = signs_of(text)
     if not signs and _is_prose_plain(low, octets):
         return
     parts = _word_parts.found(octets)
-    stems = stems_of(low, signs, parts)
-    yield from foreign_hints(low, parts)
+    stems = stems_of(low, signs, parts) if parts else []
+    if "\\u" in low or not FOREIGN_PARTS.isdisjoint(parts):
+        yield from foreign_hints(low, parts)
     if stems:
-        yield from (hint.start for hint in named_hints(text, low, stems))
+        pairs = zip(readings(text), readings(low), strict=True)
+        yield from (hint.start for pair in pairs for hint in named_hints(*pair, stems))
         if "-" in text:
             yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
-        yield from (block.start() for block in re.finditer("kind: secret|chpasswd:", low))
+        yield from (block.start() for block in re.finditer("kind: secret|chpasswd:|insert into", low))
         # Tables have lines, which JSON writes as escapes. In a frame each string begins with a new one.
         lines = text if frame is None or "\\n" not in text else text.replace('\\"', " '").replace('"', "\n")
         lines = lines.replace("\\r", "  ").replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "')
         yield from (start for start, _ in table_spans(lines, low, stems))
-    if signs or stems:
-        yield from (start for start, _ in scheme_spans(text, parts))
+    if "bearer" in parts or "basic" in parts:
+        yield from (start for start, _ in scheme_spans(text, low, parts))
     if "@" in text:
         yield from (start for start, _ in login_spans(text))
     yield from (start for start, _ in command_spans(text, low, parts, stems, signs))
     runs = suspect_runs(text) if signs else []
     if runs or stems:
         yield from (span.start for span in shape_spans(text, runs, stems))
-        yield from (start for start, _ in _random_spans(text, low, runs))
+        yield from (start for start, _ in _random_spans(text, low, parts, runs))
     if "\\u" in text:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
 
 
-_QUOTE = re.compile(rb'"(?<!\\")')
-"""A quote that ends a string of JSON, behind which a value may begin; the sign first, so that it is
+has_quote = re.compile(rb'"(?<!\\")').search
+"""Finds a quote that ends a string of JSON, behind which a value may begin; the sign first, so that it is
 found quickly.
 """
 
@@ -162,24 +152,15 @@ def _is_prose_plain(low: str, octets: bytes) -> bool:
 
 def is_plain_prose(part: bytes) -> bool:
     """Whether a part of a frame has only words, none of them near a secret. Quotes of JSON are not prose."""
-    if _QUOTE.search(part) or signs_of(part.decode("latin-1")):
-        return False
-    return _is_prose_plain(part.lower().decode("latin-1"), part)
-
-
-_SMALL = bytes(range(256)).decode("latin-1").lower().encode("latin-1")
+    has_signs = has_quote(part) or signs_of(part.decode("latin-1"))
+    return not has_signs and _is_prose_plain(part.lower().decode("latin-1"), part)
 
 
 def lower(text: str) -> str:
     """Return a text in lower case, character for character: characters that would grow or become ASCII are
     left out.
     """
-    if text.isascii():
-        return text.lower()
-    try:  # a frame, read as Latin-1: a table takes a fifth of the time
-        return text.encode("latin-1").translate(_SMALL).decode("latin-1")
-    except UnicodeEncodeError:
-        return text.replace("\u0130", "?").replace("\u212a", "?").lower()
+    return text.replace("\u0130", "?").replace("\u212a", "?").lower()
 
 
 def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
@@ -193,15 +174,20 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
     runs = suspect_runs(text) if signs else []
     spans = [
         *shape_spans(text, runs, stems),
-        *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
+        *(
+            SecretSpan(*span, "named")
+            for reading in readings(text)
+            for span in named_spans(reading, lower(reading), stems, in_settings=in_settings)
+        ),
         *(SecretSpan(*span, "option") for span in (flag_spans(text) if stems else ())),
-        *(SecretSpan(*span, "header") for span in (scheme_spans(text, parts) if signs or stems else ())),
+        *(SecretSpan(*span, "header") for span in (scheme_spans(text, low, parts) if signs or stems else ())),
         *(SecretSpan(*span, "login") for span in login_spans(text)),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, parts, stems, signs)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, parts)),
         *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
+        *(SecretSpan(*span, "table") for span in insert_spans(text, stems)),
         *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
-        *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
+        *(SecretSpan(*span, "random") for span in _random_spans(text, low, parts, runs)),
     ]
     found = merge(spans)
     return merge([*found, *_again(text, found)]) if found else found
@@ -219,9 +205,7 @@ def _again(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
 def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
     """Return the spans in order, with overlapping ones joined under the more exact kind."""
     merged: list[SecretSpan] = []
-    for span in sorted(spans):
-        if span.end <= span.start:
-            continue
+    for span in sorted(span for span in spans if span.end > span.start):
         if merged and span.start < merged[-1].end:
             last = merged[-1]
             kind = last.kind if span.kind in PLACES else span.kind
@@ -233,9 +217,8 @@ def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
 
 def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
     """Return the text with `[redacted]` in place of each secret; the same object if there is none."""
-    if (len(text) < LEAST and text.isascii() and text.isalnum()) or not has_hint(text):
-        return text
-    return redact_suspect(text, in_settings=in_settings, keep_lines=keep_lines)
+    is_plain = (len(text) < LEAST and text.isascii() and text.isalnum()) or not has_hint(text)
+    return text if is_plain else redact_suspect(text, in_settings=in_settings, keep_lines=keep_lines)
 
 
 def redact_suspect(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
@@ -290,17 +273,15 @@ def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) ->
         for pattern in (_KEY_BLOCK, _PUTTY_KEY):
             yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
     if runs:
-        words = _words()
+        begin, outer, inner, shapes = _words()
         joined = "\n".join(("", *(text[start:end] for start, end in runs)))
-        found = {
-            (match.start(1), word) for match in words.begin.finditer(joined) for word in words.outer[match[1]]
-        }
-        found |= {(match.start(), match[0]) for match in words.inner.finditer(joined)}
+        found = {(match.start(1), word) for match in begin.finditer(joined) for word in outer[match[1]]}
+        found |= {(match.start(), match[0]) for match in inner.finditer(joined)}
         ends = list(accumulate(end - start + 1 for start, end in runs)) if found else []
         for number, word in sorted(
             {(bisect_right(ends, at), word) for at, word in found if joined.startswith(word, at)}
         ):
-            for shape in words.shapes[word]:
+            for shape in shapes[word]:
                 yield from (SecretSpan(*span, shape.kind) for span in shape.spans(text, *runs[number]))
 
 
@@ -340,9 +321,12 @@ _BESIDE = re.compile(
 _OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
-def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _random_spans(
+    text: str, low: str, parts: Set[str], runs: list[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
     """Random text after a telling word in the same line. A name of its own decides alone."""
-    for start, end in runs:
+    for start, end in () if _NEAR.isdisjoint(parts) else runs:
+        end = start + len(text[start:end].rstrip(",.:"))
         start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
         match = _RANDOM.fullmatch(text, start, end)
         if match is None or not _is_random(value := match["value"]):
@@ -371,7 +355,10 @@ def _is_random(value: str) -> bool:
     is_hex = _HEX.fullmatch(value) is not None
     is_key = is_hex or not (value.islower() or value.isupper())
     return is_gibberish(value, is_quoted=False) or (
-        is_key and _MIXED.match(value) is not None and entropy(value) >= (3.0 if is_hex else 3.7)
+        is_key
+        and value.count("_") * 8 < len(value)
+        and _MIXED.match(value) is not None
+        and entropy(value) >= (3.0 if is_hex else 3.7)
     )
 
 

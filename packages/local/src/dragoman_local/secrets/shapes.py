@@ -279,8 +279,6 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("crypt", "$y$", r"[./A-Za-z0-9]{2,10}\$[./A-Za-z0-9]{8,40}\$[./A-Za-z0-9]{43}"),
 )
 
-_CHAR = r"(?<![A-Za-z0-9_.~-])"
-
 SHAPES: tuple[KnownShape, ...] = (
     *(
         KnownShape(kind, word, rest, before="" if word[0] in "./-${" else BEGIN)
@@ -289,7 +287,7 @@ SHAPES: tuple[KnownShape, ...] = (
     # Their word stands in the middle or at the end.
     KnownShape("mailchimp", "-us", r"\d{1,2}" + _END, before=BEGIN + "[a-f0-9]{32}"),
     KnownShape("terraform", ".atlasv1.", _D + "{60,}", before=BEGIN + _W + "{14}"),
-    KnownShape("azure", "Q~", "[A-Za-z0-9_~.-]{31,34}", before=_CHAR + r"[A-Za-z0-9_~.-]{3}\d"),
+    KnownShape("azure", "Q~", "[A-Za-z0-9_~.-]{31,34}", before=r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_~.-]{3}\d"),
     KnownShape("newrelic", "NRAL", _END, before=BEGIN + "[a-f0-9]{36}"),
     KnownShape("maxmind", "_mmk", _END, before=BEGIN + "[A-Za-z0-9]{6}_[A-Za-z0-9]{29}"),
     KnownShape("azure", "AZDO", _W + "{4}" + _END, before=BEGIN + _W + "{76}"),

@@ -106,8 +106,7 @@ def stems_of(low: str, signs: str, parts: Set[str]) -> list[str]:
     """Return the stems in a text with these parts of words. Without one, it has no telling name."""
     if not signs:
         return [stem for stem, word in _PROSE_STEMS.items() if stem in parts and word.search(low)]
-    settings = SETTING_STEMS.items() if "=" in low else ()
     return [
         *(stem for stem in STEMS if stem in parts),
-        *(stem for part, stem in settings if part in parts and stem in low),
+        *(stem for part, stem in SETTING_STEMS.items() if part in parts and stem in low),
     ]

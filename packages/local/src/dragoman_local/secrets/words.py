@@ -33,19 +33,15 @@ class WordParts:
     def _parts_of(self, word: bytes) -> frozenset[str]:
         parts = self._telling.get(word)
         if parts is None:
-            is_telling = self._any.search(word) is not None
+            is_plain = self._any.search(word) is None
             parts = (
-                frozenset(name for part, name in self._parts.items() if part in word) if is_telling else _NONE
+                _NONE if is_plain else frozenset(name for part, name in self._parts.items() if part in word)
             )
-            if len(word) <= LONGEST_WORD:
-                self._remember(word, parts)
+            if len(self._plain) + len(self._telling) >= MOST_WORDS:
+                self._plain.clear()
+                self._telling.clear()
+            if is_plain and len(word) <= LONGEST_WORD:
+                self._plain.add(word)
+            elif len(word) <= LONGEST_WORD:
+                self._telling[word] = parts
         return parts
-
-    def _remember(self, word: bytes, parts: frozenset[str]) -> None:
-        if len(self._plain) + len(self._telling) >= MOST_WORDS:
-            self._plain.clear()
-            self._telling.clear()
-        if parts:
-            self._telling[word] = parts
-        else:
-            self._plain.add(word)

@@ -97,7 +97,7 @@ class TurnChangeSet:
         change = self._changes.get(path)
         if change is None or change.before is None or change.after is None:
             raise RevertRefused(f"{path!r} is not among the changed files, or is there only before or after")
-        await asyncio.to_thread(_revert_hunks, change, frozenset(hunks))
+        await asyncio.to_thread(_revert, change, frozenset(hunks))
         del self._changes[path]
 
 
@@ -166,12 +166,17 @@ def _current(difference: PathDifference) -> bytes:
         os.close(folder)
 
 
-def _revert(difference: PathDifference) -> None:
+def _revert(difference: PathDifference, hunks: Collection[int] | None = None) -> None:
+    """Revert a file, or some hunks of it."""
     root, path, before = difference.source.root, difference.path, difference.before
-    if before is not None and not before.is_kept:
+    is_kept = before is None or before.is_kept
+    if hunks is not None and (before is None or not is_kept or before.kind == "link"):
+        raise RevertRefused(f"{difference.full_path!r} can only be put back as a whole, if at all")
+    if not is_kept:
         raise RevertRefused(f"{difference.full_path!r} was too large to be kept")
     try:
         content = b"" if before is None else difference.source.content(before)
+        current = b"" if hunks is None else _current(difference)
         if before is not None and difference.after is None:
             _remove_empty_folders(root, path)  # one that stands where the file was
         now = look(root, path, like=difference.after)
@@ -183,7 +188,11 @@ def _revert(difference: PathDifference) -> None:
             f"{difference.full_path!r} cannot be put back: {error.strerror or error}"
         ) from error
     try:
-        put_entry(os.path.basename(path), folder, before, content)
+        if hunks is None:
+            put_entry(os.path.basename(path), folder, before, content)
+        else:
+            kept = without_hunks(content, current, hunks)
+            put_entry(os.path.basename(path), folder, difference.after, kept)
     except OSError as error:
         raise RevertRefused(f"{difference.full_path!r} cannot be put back: {error.strerror}") from error
     finally:
@@ -209,28 +218,6 @@ def _remove_empty_folders(root: str, path: str) -> None:
 def in_revert_order(files: Iterable[FileChange]) -> list[FileChange]:
     """Put added files first: their folder may have replaced another file."""
     return sorted(files, key=lambda change: change.kind != "added")
-
-
-def _revert_hunks(difference: PathDifference, hunks: Collection[int]) -> None:
-    root, path, before = difference.source.root, difference.path, difference.before
-    if before is None or not before.is_kept or before.kind == "link":
-        raise RevertRefused(f"{difference.full_path!r} can only be put back as a whole, if at all")
-    try:
-        old, new = difference.source.content(before), _current(difference)
-        now = look(root, path, like=difference.after)
-        if not _is_same(now, difference.after):
-            raise RevertRefused(f"{difference.full_path!r} has changed again since the comparison")
-        folder = open_parent(root, path)
-    except OSError as error:
-        raise RevertRefused(
-            f"{difference.full_path!r} cannot be put back: {error.strerror or error}"
-        ) from error
-    try:
-        put_entry(os.path.basename(path), folder, difference.after, without_hunks(old, new, hunks))
-    except OSError as error:
-        raise RevertRefused(f"{difference.full_path!r} cannot be put back: {error.strerror}") from error
-    finally:
-        os.close(folder)
 
 
 def _is_same(now: SnapshotEntry | None, then: SnapshotEntry | None) -> bool:

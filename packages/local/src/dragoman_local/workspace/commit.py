@@ -97,7 +97,12 @@ async def make_commit(
             work = _CommitWork(view, Path(name), environment=environment, seconds=seconds)
             await work.stage(paths)
             if await asyncio.to_thread(view.identity, paths) != identity:
-                raise _moved_error()
+                raise refusal(
+                    REFUSED,
+                    "moved",
+                    "the files or the last commit have changed since you looked: look at the changes again, "
+                    "then commit",
+                )
             try:
                 output = await work.commit(message)
             except asyncio.CancelledError:
@@ -120,14 +125,6 @@ def _check(view: RepositoryView, paths: Collection[str]) -> None:
     view.check_ready()
     view.author()
     check_paths(view.changed_files(), paths)
-
-
-def _moved_error() -> Exception:
-    return refusal(
-        REFUSED,
-        "moved",
-        "the files or the last commit have changed since you looked: look at the changes again, then commit",
-    )
 
 
 class _IndexLock:

@@ -16,7 +16,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -421,10 +421,8 @@ def _warnings(view: RepositoryView, changed_files: Collection[str]) -> Iterator[
 def _total_size(folder: str, paths: Collection[str]) -> int:
     total = 0
     for path in paths:
-        try:
+        with suppress(OSError):  # it was removed
             total += os.lstat(os.path.join(folder, path)).st_size
-        except OSError:
-            pass  # it was removed
     return total
 
 

@@ -63,7 +63,11 @@ def _files(folders: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
         in_git = _is_git_folder(folder)
         try:
             with os.scandir(folder) as entries:
-                found = [entry for entry in entries if not (in_git and _is_git_work(entry.name))]
+                found = [
+                    entry
+                    for entry in entries
+                    if not (in_git and (entry.name in _GIT_WORK or entry.name.endswith(".lock")))
+                ]
                 for entry in found:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
@@ -77,10 +81,6 @@ def _is_git_folder(folder: str) -> bool:
     """Whether it is a repository, or what a repository keeps of another work tree."""
     names = (os.path.join(folder, name) for name in ("objects", "commondir"))
     return os.path.isfile(os.path.join(folder, "HEAD")) and any(map(os.path.exists, names))
-
-
-def _is_git_work(name: str) -> bool:
-    return name in _GIT_WORK or name.endswith(".lock")
 
 
 def _shared_git_folders(roots: Sequence[str]) -> Iterator[str]:

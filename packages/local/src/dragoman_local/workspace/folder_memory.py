@@ -12,7 +12,7 @@ from msgspec import Struct
 from dragoman_local.workspace.line_history import LineHistory, Origin
 from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
 from dragoman_local.workspace.text import lines_of
-from dragoman_local.workspace.tree_store import Change, TreeStore, Turn
+from dragoman_local.workspace.tree_store import TreeStore, Turn
 from dragoman_local.workspace.turn_facts import By, FactsReader, OpenJournal
 
 
@@ -55,19 +55,30 @@ class FolderMemory:
     """Who wrote the lines of files in one folder, as they were at its last look."""
 
     def __init__(
-        self, store: TreeStore, root: str, open_journal: OpenJournal, *, most_bytes: float = inf
+        self,
+        store: TreeStore,
+        root: str,
+        open_journal: OpenJournal,
+        *,
+        since: int = 0,
+        most_bytes: float = inf,
     ) -> None:
-        """Reads the store. `most_bytes` limits the earlier contents to read, and the frames."""
+        """Reads the store, with `since` from that look on. `most_bytes` limits the earlier contents to read,
+        and the frames.
+        """
         self.root = root
-        self._history = LineHistory(store, root, choose=self._choose, most_bytes=most_bytes)
+        self._history = LineHistory(
+            store,
+            root,
+            choose=lambda turns, change, line: self.facts.choose(turns, change, line),
+            since=since,
+            most_bytes=most_bytes,
+        )
         line = self._history.line
         self.turns = [turn for turn in line.turns if turn.kind == "turn"]
         times = {look.id: look.time for look in line.looks}
         ends = {turn.id: times[turn.last] for turn in self.turns if turn.last in times}
         self.facts = FactsReader(line.roots, ends, open_journal, most_bytes=most_bytes)
-
-    def _choose(self, turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
-        return self.facts.choose(turns, change, line)
 
     async def blame(self, path: str) -> list[BlamedLine] | None:
         """Return the authors of a file by its path in the folder; None if it is not stored as text. An empty
@@ -86,6 +97,14 @@ class FolderMemory:
         origins = await asyncio.to_thread(self._history.origins_in, texts)
         lines = {path: lines_of(text.decode(errors="replace")) for path, text in texts.items()}
         return await self._blame(lines, origins)
+
+    async def changed_by_others(self) -> set[str]:
+        """Return the files that somebody else than a turn changed, or may have changed because no turn
+        announced it.
+        """
+        changes = await asyncio.to_thread(lambda: list(self._history.changes_since()))
+        await self.facts.read([turn for turns, _ in changes for turn in turns])
+        return {change.path for turns, change in changes if not self.facts.explain(turns, change)}
 
     def has_found(self, path: str, digest: str) -> bool:
         return self._history.has_found(path, digest)

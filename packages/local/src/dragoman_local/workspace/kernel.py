@@ -1,8 +1,9 @@
-"""Two Linux functions that the standard library lacks: a bounded open, and naming a file system.
+"""Linux functions that the standard library lacks: a bounded open, naming a file system, freeing memory.
 
 `open_beneath` has the kernel resolve a path that may not leave a folder. `is_kernel_made` tells files that
 the kernel makes up as they are read (`/proc`, `/sys` and their kin): they look like files and hold the
-secrets of processes. Elsewhere than on Linux both say that they do not know.
+secrets of processes. Elsewhere than on Linux both say that they do not know. `free_large_blocks` concerns
+memory that Python has freed and C keeps.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from functools import cache
 _SYS_OPENAT2 = 437  # the same number on every architecture that Python is built for
 _NO_MAGIC_LINKS = 0x02
 _BENEATH = 0x08
+_MMAP_THRESHOLD = -3
+LARGE_BLOCK = 1024 * 1024
 _STATFS_ROOM = 512  # larger than any `struct statfs`; its first word is the type
 
 _KERNEL_MADE = frozenset(
@@ -99,3 +102,14 @@ def is_kernel_made(fd: int) -> bool:
     if libc.fstatfs(fd, room) != 0:
         return False
     return (ctypes.c_long.from_buffer(room).value & 0xFFFF_FFFF) in _KERNEL_MADE
+
+
+def free_large_blocks() -> None:
+    """From now on the system gets large blocks of memory back when they are freed.
+
+    Otherwise each thread may keep some 30 MiB of them: after the first large message, the C library raises
+    its limit for what it keeps.
+    """
+    libc = _libc()
+    if libc is not None and hasattr(libc, "mallopt"):
+        libc.mallopt(_MMAP_THRESHOLD, LARGE_BLOCK)

@@ -70,10 +70,6 @@ RETURNED_PART = 0.9
 """The part of an earlier text that must be back for the text to count as restored."""
 
 
-def nobody(turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
-    return None
-
-
 class _File(NamedTuple):
     """A text at one look."""
 
@@ -113,7 +109,7 @@ class LineHistory:
         store: TreeStore,
         root: str,
         *,
-        choose: ChooseTurn = nobody,
+        choose: ChooseTurn = lambda turns, change, line: None,
         since: int = 0,
         most_bytes: float = inf,
     ) -> None:
@@ -132,16 +128,8 @@ class LineHistory:
 
     def origins(self, path: str) -> list[tuple[str, Origin]] | None:
         """Return the lines of a file at the last snapshot with their origins; None if no text is stored."""
-        return self.origins_of([path]).get(path)
-
-    def origins_of(self, paths: Iterable[str]) -> dict[str, list[tuple[str, Origin]]]:
-        """Return the same for several files."""
-        wanted = set(paths)
-        files, _ = self._follow(wanted)
-        found = {path: files.get(path) for path in wanted}
-        return {
-            path: list(zip(file.lines, file.origins, strict=True)) for path, file in found.items() if file
-        }
+        file = self._follow({path})[0].get(path)
+        return None if file is None else list(zip(file.lines, file.origins, strict=True))
 
     def origins_in(self, texts: Mapping[str, bytes]) -> dict[str, list[Origin]]:
         """Return the origins of the lines of these texts, which files of these paths have, or had at some
@@ -209,33 +197,27 @@ class LineHistory:
         found = {turn.id: turn for turns in self._between.values() if len(turns) > 1 for turn in turns}
         return list(found.values())
 
-    def changed_by_others(self) -> set[str]:
-        """Return files that another author than a turn, or an unknown one, changed after `since`."""
-        found: set[str] = set()
+    def changes_since(self) -> Iterator[tuple[Sequence[Turn], Change]]:
+        """Return the changes after `since` with the turns that ran meanwhile; without a turn if somebody else
+        made the change, or nobody knows who. Files that a rewind restored are left out.
+        """
         first = max(bisect_right(self._looks, (self._since, inf)) - 1, 0)
         for last, look in pairwise(self._looks[first:]):
             turns = self._between.get(look.id, ())
-            torn = [turn for turn in turns if turn.is_torn and turn.last == look.id]
-            if not any(turn.kind != "turn" for turn in turns):
-                found |= {
-                    path
-                    for path, change in self.line.changes_at(look.id).items()
-                    if not change.is_sure or isinstance(self._owners(change, last, look), Origin)
-                }
-            elif torn:  # it was killed, and somebody may have worked after it
-                found |= {
-                    path
-                    for path, change in self.line.changes_at(look.id).items()
-                    if change.entry is not None
-                    and not is_temporary(path)
-                    and change.entry.digest not in self._digests_before(look, path)
-                }
-        return found
+            is_rewind = any(turn.kind != "turn" for turn in turns)
+            if is_rewind and not any(turn.is_torn and turn.last == look.id for turn in turns):
+                continue
+            for change in self.line.changes_at(look.id).values():
+                owners = self._owners(change, last, look)
+                # One that was killed may have restored a file, and somebody may have worked after it.
+                if not is_rewind or not self._may_be_restored(change, look):
+                    yield (() if isinstance(owners, Origin) or not change.is_sure else owners), change
 
-    def _digests_before(self, look: Look, path: str) -> set[str]:
-        """Contents that a rewind may have put back."""
-        changes = self.line.changes_of(path).items()
-        return _digests(change for number, change in changes if number < look.id)
+    def _may_be_restored(self, change: Change, look: Look) -> bool:
+        if change.entry is None or is_temporary(change.path):
+            return True
+        changes = self.line.changes_of(change.path).items()
+        return change.entry.digest in _digests(change for number, change in changes if number < look.id)
 
     def _closure(self, wanted: set[str]) -> dict[int, dict[str, Change]]:
         """The changes of these files, and of those from which lines may have come to them, by look."""

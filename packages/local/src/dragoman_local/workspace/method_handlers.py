@@ -25,6 +25,14 @@ class MethodHandlers:
 
     def __init__(self, workspace: Workspace) -> None:
         self._handlers: dict[str, Handler] = {}
+        # What a workspace wants of a client.
+        self.read_text_file = self.extension("fs/read_text_file")
+        self.write_text_file = self.extension("fs/write_text_file")
+        self.create_terminal = self.extension("terminal/create")
+        self.terminal_output = self.extension("terminal/output")
+        self.wait_for_terminal_exit = self.extension("terminal/wait_for_exit")
+        self.kill_terminal = self.extension("terminal/kill")
+        self.release_terminal = self.extension("terminal/release")
         workspace.serve(self)
 
     @property
@@ -54,42 +62,11 @@ class MethodHandlers:
         result = await handler(request, None)
         return b"{}" if result is None else write(result)
 
-    # What a workspace wants of a client.
+    def extension(self, method: str) -> Callable[[Any], Any]:
+        """Return the decorator that a client has for the handlers of this method."""
 
-    def _hook(self, method: str) -> Callable[[Any], Any]:
         def take(handler: Any) -> Any:
             self._handlers[method] = handler
             return handler
 
         return take
-
-    def extension(self, method: str) -> Callable[[Any], Any]:
-        return self._hook(method)
-
-    @property
-    def read_text_file(self) -> Callable[[Any], Any]:
-        return self._hook("fs/read_text_file")
-
-    @property
-    def write_text_file(self) -> Callable[[Any], Any]:
-        return self._hook("fs/write_text_file")
-
-    @property
-    def create_terminal(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/create")
-
-    @property
-    def terminal_output(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/output")
-
-    @property
-    def wait_for_terminal_exit(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/wait_for_exit")
-
-    @property
-    def kill_terminal(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/kill")
-
-    @property
-    def release_terminal(self) -> Callable[[Any], Any]:
-        return self._hook("terminal/release")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import sys
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, TypeAlias
@@ -18,11 +19,12 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman_local.workspace.change_set import RevertRefused, TurnChangeSet, in_revert_order
+from dragoman_local.workspace.folder_memory import FolderMemory
 from dragoman_local.workspace.folder_snapshot import is_secret_name
-from dragoman_local.workspace.line_history import LineHistory
 from dragoman_local.workspace.snapshot_entries import SnapshotEntry, content_digest
 from dragoman_local.workspace.snapshots import FileChange, Snapshot, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore, Turn
+from dragoman_local.workspace.turn_facts import OpenJournal
 
 Places: TypeAlias = Sequence[tuple[str, int]]
 """Folders without links, each with its snapshot to restore."""
@@ -45,7 +47,7 @@ class RewindStep(Struct, frozen=True, kw_only=True):
     path: str
     act: Literal["restore", "remove", "change"]
     is_persons: bool = False
-    """Whether someone changed it later without a turn."""
+    """Whether a person may have changed it since: it changed without a turn, or no turn announced it."""
 
 
 class RewindFailure(Struct, frozen=True, kw_only=True):
@@ -97,22 +99,18 @@ class RewindPlan:
         self._store = store
         self._now = now
         self._changes = changes
-        self._files = in_revert_order(changes.files)
+        self.files = in_revert_order(changes.files)
+        """The files that differ now, in the order of `steps`."""
         self.root = now.roots[0]
         self.identity = identity
         """The same for another plan only if that would do the same to the same files."""
-        self.steps = [self._step(change, persons) for change in self._files]
+        self.steps = [self._step(change, persons) for change in self.files]
         self.left = left
         """Files that are not as they were, and stay so."""
 
     def _step(self, change: FileChange, persons: Collection[str]) -> RewindStep:
         path = change.path.removeprefix(f"{self.root}/")
         return RewindStep(path=path, act=_ACTS[change.kind], is_persons=path in persons)
-
-    @property
-    def files(self) -> Sequence[FileChange]:
-        """The files that differ now, in the order of `steps`."""
-        return self._files
 
     async def carry_out(
         self,
@@ -132,7 +130,7 @@ class RewindPlan:
         )
         await self._now.record(turn, "begin")
         failures: list[RewindFailure] = []
-        for step, change in zip(self.steps, self._files, strict=True):
+        for step, change in zip(self.steps, self.files, strict=True):
             if step.path in spare:
                 continue
             try:
@@ -147,18 +145,40 @@ class RewindPlan:
         await self._now.aclose()
 
 
-async def plan_rewind(store: TreeStore, root: str, look: int, contents: Contents | None = None) -> RewindPlan:
-    """Plan how to restore a folder to a snapshot of its history, except files with these contents."""
+async def plan_rewind(
+    store: TreeStore,
+    root: str,
+    look: int,
+    open_journal: OpenJournal,
+    contents: Contents | None = None,
+    *,
+    has_diffs: bool = False,
+) -> RewindPlan:
+    """Plan how to restore a folder to a snapshot of its history, except files with these contents. Journals
+    tell what turns announced. Without diffs, no lines are counted.
+    """
     now = await take_snapshot([root], store=store)
     try:
         await now.record(None, "now")
-        return await asyncio.to_thread(_plan, store, now, look, contents or {})
+        memory = await asyncio.to_thread(
+            FolderMemory, store, root, open_journal, since=look, most_bytes=sys.maxsize
+        )
+        persons = await memory.changed_by_others()
+        return await asyncio.to_thread(_plan, store, now, look, contents or {}, persons, has_diffs=has_diffs)
     except BaseException:
         await now.aclose()
         raise
 
 
-def _plan(store: TreeStore, now: Snapshot, look: int, contents: Contents) -> RewindPlan:
+def _plan(
+    store: TreeStore,
+    now: Snapshot,
+    look: int,
+    contents: Contents,
+    persons: Collection[str],
+    *,
+    has_diffs: bool,
+) -> RewindPlan:
     root = now.roots[0]
     there, wanted = now.entries, store.tree(root, look)
     _put(store, wanted, there, {path: contents[path] for path in contents.keys() - now.private_paths})
@@ -180,12 +200,11 @@ def _plan(store: TreeStore, now: Snapshot, look: int, contents: Contents) -> Rew
         wanted.pop(path, None)
         if path in there:
             wanted[path] = there[path]
-    persons = LineHistory(store, root, since=look).changed_by_others()
     seen = [(path, wanted.get(path), there.get(path), path in persons) for path in different]
     return RewindPlan(
         store,
         now,
-        now.changes_since(wanted),
+        now.changes_since(wanted, has_diffs=has_diffs),
         persons=persons,
         left=left,
         identity=hashlib.sha256(repr((root, seen)).encode(errors="surrogateescape")).hexdigest(),
@@ -290,15 +309,26 @@ class FolderRewind:
 
 @asynccontextmanager
 async def planned_rewind(
-    store: TreeStore, places: Places, *, contents: Mapping[str, Contents] | None = None
+    store: TreeStore,
+    places: Places,
+    open_journal: OpenJournal,
+    *,
+    contents: Mapping[str, Contents] | None = None,
+    has_diffs: bool = False,
 ) -> AsyncIterator[FolderRewind]:
-    """Yield the plans for some folders, inside the block; `contents` by folder. Raises `RewindRefused`."""
+    """Yield the plans for some folders, inside the block; `contents` by folder. A preview wants diffs. Raises
+    `RewindRefused`.
+    """
     async with AsyncExitStack() as stack:
         plans: list[RewindPlan] = []
         for root, look in places:
             if not await asyncio.to_thread(os.path.isdir, root):
                 raise RewindRefused(f"{root} no longer exists")
-            plans.append(await plan_rewind(store, root, look, (contents or {}).get(root)))
+            plans.append(
+                await plan_rewind(
+                    store, root, look, open_journal, (contents or {}).get(root), has_diffs=has_diffs
+                )
+            )
             stack.push_async_callback(plans[-1].aclose)
         yield FolderRewind(store, plans)
 
@@ -309,11 +339,13 @@ def session_places(
     """Return a turn of a session, by the key of its prompt or by its number, by default the last one; and its
     folders with the snapshots before it, none if it is not stored.
     """
-    turns = [turn for turn in store.turns(session=session) if turn.kind == "turn" and turn.first is not None]
-    if key:
-        turns = [turn for turn in turns if turn.key == key]
-    elif number is not None:
-        turns = [turn for turn in turns if turn.number == number]
+    turns = [
+        turn
+        for turn in store.turns(session=session)
+        if turn.kind == "turn"
+        and turn.first is not None
+        and (turn.key == key if key else number in (None, turn.number))
+    ]
     turns = [turn for turn in turns if turn.id == turns[-1].id]
     return (turns[0].number if turns else 0), turn_places(store, turns)
 
@@ -369,7 +401,9 @@ def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
                 since.append(turn)
             elif since:
                 since.pop()
-        looks = {turn.last for turn in since if turn.last is not None} if is_known else set()
+        # One that restored nothing has no look of its own.
+        ends = {(turn.first, turn.last) for turn in since if is_known}
+        looks = [last for first, last in ends if last is not None and last != first]
         paths = sorted({path for look in looks for path in store.changes_at(look)})
         if paths:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""

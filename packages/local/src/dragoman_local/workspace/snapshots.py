@@ -191,11 +191,13 @@ class Snapshot:
         """Return files in the first folder that a store does not keep, because git ignores them."""
         return self._captures[0].private
 
-    def changes_since(self, entries: Mapping[str, SnapshotEntry]) -> TurnChangeSet:
-        """Return the differences of the first folder from an earlier state; its contents are stored."""
+    def changes_since(self, entries: Mapping[str, SnapshotEntry], *, has_diffs: bool = True) -> TurnChangeSet:
+        """Return the differences of the first folder from an earlier state; its contents are stored. Diffs
+        take most of the time.
+        """
         earlier = Snapshot(self._archive)
         earlier._captures = [Capture(entries=dict(entries)), *self._captures[1:]]
-        changes = earlier._list_changes(self, is_past=False)
+        changes = earlier._list_changes(self, is_past=False, has_diffs=has_diffs)
         self._archive.users -= 1
         return changes
 
@@ -285,11 +287,13 @@ class Snapshot:
                 raise LocalMistake("this snapshot is closed")
             return self._list_changes(later)
 
-    def _list_changes(self, later: Snapshot | None, *, is_past: bool | None = None) -> TurnChangeSet:
+    def _list_changes(
+        self, later: Snapshot | None, *, is_past: bool | None = None, has_diffs: bool = True
+    ) -> TurnChangeSet:
         notes = list(self.notes)
         differences: dict[str, PathDifference] = {}
         files: list[FileChange] = []
-        room = self._archive.settings.diff_bytes
+        room = self._archive.settings.diff_bytes if has_diffs else 0
         for number, (ground, before) in enumerate(zip(self._archive.grounds, self._captures, strict=True)):
             after = self._look_after(ground) if later is None else later._captures[number]
             notes += [note for note in after.notes if note not in notes]

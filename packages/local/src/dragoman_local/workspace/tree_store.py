@@ -449,7 +449,7 @@ class TreeStore:
                 connection.execute("update turns set time = ?1 where time > ?1", (capture.began_at,))
             elif last is not None and last[1] > capture.began_at:
                 raise StaleLook
-            known = self._known_files(connection, folder, None if last is None else last[:2])
+            known = self._known_files(root, folder, None if last is None else last[:2])
             changes = list(_changes(known.entries, capture, is_sure=last is not None and bool(last[2])))
             self._update_files(connection, folder, known, capture)
             if last is not None and not changes and capture.is_complete and last[2] and not capture.unknown:
@@ -497,24 +497,18 @@ class TreeStore:
             number = self._numbers[table, name] = int(row[0])
         return number
 
-    def _known_files(
-        self, connection: sqlite3.Connection, folder: int, last: tuple[int, float] | None
-    ) -> _Files:
+    def _known_files(self, root: str, folder: int, last: tuple[int, float] | None) -> _Files:
         """The files of the last look at a folder; mostly it was ours."""
         at, files = self._last_files.get(folder, (None, None))
         if last is None:
             return _Files({}, {})
         if files is not None and at == last:
             return files
-        rows = connection.execute(
-            "select path, kind, coalesce(blobs.digest, files.digest), files.size, mode, record from files "
-            "left join blobs on blobs.id = files.digest where folder = ? and kind is not null",
-            (folder,),
-        ).fetchall()
-        paths = [self._show(row[0]) for row in rows]
-        records = {path: row[5] for path, row in zip(paths, rows, strict=True) if row[5] is not None}
-        entries = {path: self._entry(*row[1:5]) for path, row in zip(paths, rows, strict=True)}
-        return _Files(entries, records)
+        stored = self.files(root)
+        return _Files(
+            {path: entry for path, (entry, _, _) in stored.items()},
+            {path: record for path, (_, record, _) in stored.items() if record is not None},
+        )
 
     def _update_files(
         self, connection: sqlite3.Connection, folder: int, known: _Files, capture: Capture

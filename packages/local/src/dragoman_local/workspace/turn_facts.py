@@ -3,7 +3,7 @@
 The store of trees says that a turn ran while a file changed. That the agent changed it is known if it
 announced so: by a tool call with a diff, or with the file as the place of an edit, or by a write through us.
 A command changed it if one ran when the system says that the file was changed. Of the rest only the turn is
-known. Who asks brings the journals.
+known. What changed after the answer to the prompt is not the turn's, unless announced. Journals are given.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dragoman_local.workspace.line_history import Origin
 from dragoman_local.workspace.tree_store import Change, Turn
 
 SLACK = 0.5
-"""The seconds by which the announcement of a command may arrive after its first effect."""
+"""The seconds by which the announcement of work may arrive after its first effect, or before its last."""
 
 AFTER = 0.05
 """The seconds by which the clocks of files and of processes differ."""
@@ -70,7 +70,9 @@ class CommandRun(NamedTuple):
 class TurnFacts:
     """The facts of one turn. Feed it the frames of its stream in order."""
 
-    def __init__(self, root: str, *, keeps_diffs: bool = True) -> None:
+    def __init__(self, root: str, *, key: str = "", keeps_diffs: bool = True) -> None:
+        """With the key of its prompt, if a hub ran it."""
+        self._key = key
         self._keeps_diffs = keeps_diffs
         self.approvals: dict[str, str] = {}
         """By tool call, what was answered when its agent asked."""
@@ -94,123 +96,149 @@ class TurnFacts:
         self._texts: dict[str, Counter[str]] = {}  # by path, the lines that the agent read or wrote last
         self._found: set[tuple[str, str]] = set()  # path and line of its writes that it had only read
         self._named: dict[str, str] = {}  # by path, the last tool call that names it
-        self._ends: dict[str, float] = {}  # by tool call, when it was completed
+        self._works: dict[str, set[str]] = {}  # by tool call or write, the files that it named
+        self._begins: dict[str, float] = {}  # of these works, or when they may have begun
+        self._ends: dict[str, float] = {}  # by tool call, terminal or write, when it was over
+        self.answered_at = inf
+        """When the agent answered the prompt; infinite if it did not."""
+        self._is_over = False  # once the next prompt is heard
         self._kinds: dict[str, str] = {}
-        self._commands: dict[str, list[float]] = {}  # by tool call or terminal: begin, and end if it has one
+        self._commands: dict[str, float] = {}  # by tool call or terminal, when the command may have begun
         self._terminal_calls: dict[str, str] = {}
-        self._questions: dict[str, tuple[str, Mapping[str, Any]]] = {}  # requests without an answer
+        self._questions: dict[str, tuple[str, Mapping[str, Any]]] = {}  # the agent's, without an answer
         self._asked_calls: dict[str, str] = {}  # by the place of the question, the tool call that it is about
         self._times = [0.0, 0.0]  # of the last frame, and of the one before it that came at another time
 
     def feed(self, direction: str, time: float, frame: Mapping[str, Any], sequence: int = 0) -> None:
+        if self._is_over:
+            return
+        match frame:
+            case (
+                {"hub": "turn_ended", "key": self._key}
+                | {"result": {"stopReason": _}}
+                | {"params": {"update": {"stopReason": _}}}
+            ):
+                self.answered_at = min(self.answered_at, time)
         if direction == "note":
             call = self._asked_calls.get(str(frame.get("request")))
             if call in self.approvals and frame.get("hub") == "settled":
                 self.approvers[call] = str(frame.get("by", ""))
             return
-        params = frame.get("params")
-        params = params if isinstance(params, dict) else {}
+        params = _members(frame.get("params"))
         match frame.get("method"):
             case "session/update":
-                update = params.get("update")
-                if isinstance(update, dict):
-                    self._see_update(update, time)
-            case "fs/write_text_file":
-                self._see_write(params, time)
-            case (
-                "terminal/create"
-                | "terminal/wait_for_exit"
-                | "session/request_permission"
-                | "fs/read_text_file"
-            ) as method:
-                self._questions[str(frame.get("id"))] = (method, params)
-                if method == "session/request_permission" and isinstance(params.get("toolCall"), dict):
-                    self._asked_calls[str(sequence)] = str(params["toolCall"].get("toolCallId"))
-                elif method == "terminal/create":
-                    words = [params.get("command"), *_list(params.get("args"))]
-                    self.runs[f"request {frame.get('id')}"] = CommandRun(" ".join(map(str, words)))
-                    self._commands[f"request {frame.get('id')}"] = [self._begin(time)]
+                self._see_update(_members(params.get("update")), time)
+            case "session/prompt":
+                self._is_over = self.answered_at < inf
             case "terminal/release" | "terminal/kill":
-                self._end(f"terminal {params.get('terminalId')}", time)
-            case None:
+                self._ends.setdefault(f"terminal {params.get('terminalId')}", time)
+            case str(method) if direction == "to_client":
+                self._questions[str(frame.get("id"))] = (method, params)
+                self._see_question(method, params, str(frame.get("id")), time, sequence)
+            case None if direction == "to_agent":
                 self._see_answer(frame, time)
         if time > self._times[0] + 0.001:
             self._times = [time, self._times[0]]
+
+    def _see_question(
+        self, method: str, params: Mapping[str, Any], request: str, time: float, sequence: int
+    ) -> None:
+        if method == "fs/write_text_file":
+            self._see_write(params, f"write {request}", time)
+        elif method == "session/request_permission" and isinstance(params.get("toolCall"), dict):
+            self._asked_calls[str(sequence)] = str(params["toolCall"].get("toolCallId"))
+        elif method == "terminal/create":
+            words = params.get("args")
+            command = [params.get("command"), *(words if isinstance(words, list) else ())]
+            self.runs[f"request {request}"] = CommandRun(" ".join(map(str, command)))
+            self._commands[f"request {request}"] = self._begin(time)
 
     def _begin(self, time: float) -> float:
         """When a command may have begun that is announced now: not before what was heard before it."""
         before = self._times[1] if time <= self._times[0] + 0.001 else self._times[0]
         return max(before, time - SLACK)
 
-    def _end(self, name: str, time: float) -> None:
-        span = self._commands.get(name)
-        if span is not None and len(span) == 1:
-            span.append(time)
+    def _last(self, name: str, slack: float) -> float:
+        """The last moment of work. Open ends and slack reach to the answer: behind it, a person may write."""
+        end = self._ends.get(name, inf)
+        return end if self.answered_at < end < inf else min(end + slack, self.answered_at)
 
     def _see_update(self, update: Mapping[str, Any], time: float) -> None:
         if update.get("sessionUpdate") == "agent_thought_chunk":
-            content = update.get("content")
-            self._thinking.append(str(content.get("text", "")) if isinstance(content, dict) else "")
+            self._thinking.append(str(_members(update.get("content")).get("text", "")))
         if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
             return
         call, status = str(update.get("toolCallId")), update.get("status")
-        if call not in self._kinds:
+        if call not in self.thoughts:
             self.thoughts[call] = "".join(self._thinking)
             self._thinking.clear()
         kind = self._kinds.setdefault(call, str(update.get("kind", "other")))
         if kind == "execute":
             self._see_run(call, update)
-            self._commands.setdefault(call, [self._begin(time)])
-            if status in ("completed", "failed"):
-                self._end(call, time)
-        self._ends[call] = time if status == "completed" else inf
+            self._commands.setdefault(call, self._begin(time))
+        if status in ("completed", "failed"):
+            self._ends[call] = self._ends.get(call, time) if kind == "execute" else time
         if status == "failed":
+            self._works.pop(call, None)
             return
+        if kind in _WRITING:
+            self._see_places(call, update.get("locations"), -inf if status == "completed" else time - SLACK)
         for part in _objects(update.get("content")):
             if part.get("type") == "diff":
                 self._see_diff(part, call, time)
             elif part.get("type") == "terminal":
                 self._terminal_calls[f"terminal {part.get('terminalId')}"] = call
-        if kind in _WRITING:
-            for place in _objects(update.get("locations")):
-                self._named[self._relative(place.get("path"))] = call
+
+    def _see_places(self, call: str, places: object, time: float) -> None:
+        """The files that an edit names, if it does."""
+        paths = [self._relative(place.get("path")) for place in _objects(places)]
+        self._named |= dict.fromkeys(paths, call)
+        self._begin_work(call, time).update(paths)
+
+    def _begin_work(self, name: str, time: float) -> set[str]:
+        """The files that it has named."""
+        self._begins.setdefault(name, time)
+        return self._works.setdefault(name, set())
 
     def _see_run(self, call: str, update: Mapping[str, Any]) -> None:
         run = self.runs.get(call, CommandRun(""))
-        raw = update.get("rawInput")
-        command = raw.get("command") if isinstance(raw, dict) else None
+        command = _members(update.get("rawInput")).get("command")
         words = " ".join(map(str, command)) if isinstance(command, list) else command
-        text, state = words or run.text or update.get("title"), update.get("status")
-        self.runs[call] = CommandRun(
-            str(text or ""), str(state) if state in ("completed", "failed") else run.outcome
-        )
+        state = update.get("status") if update.get("status") in ("completed", "failed") else run.outcome
+        self.runs[call] = CommandRun(str(words or run.text or update.get("title") or ""), str(state))
 
     def _see_answer(self, frame: Mapping[str, Any], time: float) -> None:
         method, params = self._questions.pop(str(frame.get("id")), ("", {}))
-        result = frame.get("result")
-        result = result if isinstance(result, dict) else {}
+        result = _members(frame.get("result"))
         if method == "terminal/create":
-            span = self._commands.pop(f"request {frame.get('id')}", None)
+            begin = self._commands.pop(f"request {frame.get('id')}", None)
             run = self.runs.pop(f"request {frame.get('id')}", None)
-            if span is not None and run is not None and "terminalId" in result:
-                self._commands[f"terminal {result['terminalId']}"] = span
+            if begin is not None and run is not None and "terminalId" in result:
+                self._commands[f"terminal {result['terminalId']}"] = begin
                 self.runs[f"terminal {result['terminalId']}"] = run
         elif method == "terminal/wait_for_exit":
             terminal = f"terminal {params.get('terminalId')}"
-            self._end(terminal, time)
+            self._ends.setdefault(terminal, time)
             if terminal in self.runs:
                 ended = "completed" if result.get("exitCode") == 0 else "failed"
                 self.runs[terminal] = self.runs[terminal]._replace(outcome=ended)
+        elif method == "fs/write_text_file":
+            self._ends[f"write {frame.get('id')}"] = time
+            if "error" in frame:
+                del self._works[f"write {frame.get('id')}"]
         elif method == "fs/read_text_file":
             self._texts[self._relative(params.get("path"))] = Counter(_lines(result.get("content")))
         elif method == "session/request_permission":
-            call, outcome = params.get("toolCall"), result.get("outcome")
-            chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
+            call = params.get("toolCall")
+            chosen = _members(result.get("outcome")).get("optionId")
             for option in _objects(params.get("options")):
                 if isinstance(call, dict) and chosen is not None and option.get("optionId") == chosen:
-                    self.approvals[str(call.get("toolCallId"))] = str(
-                        option.get("name") or option.get("kind")
-                    )
+                    name = str(call.get("toolCallId"))
+                    self.approvals[name] = str(option.get("name") or option.get("kind"))
+                    if call.get("kind") == "execute" and str(option.get("kind")).startswith("allow"):
+                        # Some agents announce a command when it is over.
+                        self._kinds.setdefault(name, "execute")
+                        self._commands.setdefault(name, time)
 
     def _see_diff(self, part: Mapping[str, Any], call: str, time: float) -> None:
         """What it adds. Lines that were there before may be anybody's."""
@@ -218,6 +246,8 @@ class TurnFacts:
         before, after = (str(part.get(side) or "") for side in ("oldText", "newText"))
         if self._keeps_diffs:
             self._diffs[call] = name, before.encode(errors="replace"), after.encode(errors="replace")
+        files = (part, *_objects(part.get("changes")))  # of a later protocol, for several files
+        self._begin_work(call, time - SLACK).update(self._relative(file.get("path")) for file in files)
         old, new = Counter(_lines(before)), Counter(_lines(after))
         known = self._lines.setdefault(name, {})
         for line in new - old:
@@ -227,8 +257,9 @@ class TurnFacts:
         """Return the change that a tool call reported."""
         return unified_diff(*self._diffs[call]).text or "" if call in self._diffs else ""
 
-    def _see_write(self, params: Mapping[str, Any], time: float) -> None:
+    def _see_write(self, params: Mapping[str, Any], name: str, time: float) -> None:
         path, lines = self._relative(params.get("path")), _lines(params.get("content"))
+        self._begin_work(name, time - AFTER).add(path)
         known = self._writes.setdefault(path, {})
         fresh, self._texts[path] = Counter(lines) - self._texts.get(path, Counter()), Counter(lines)
         self._found |= {(path, line) for line in lines if line not in known and line not in fresh}
@@ -253,7 +284,7 @@ class TurnFacts:
             return "command", self._terminal_calls.get(command, None if " " in command else command)
         call = self._named.get(path, "")
         # What it had read before it wrote the whole file, or what changed after its call, may be a person's.
-        is_late = changed_at is not None and changed_at / 1e9 > self._ends.get(call, inf) + AFTER
+        is_late = changed_at is not None and changed_at / 1e9 > self._last(call, AFTER)
         is_own = (path, text) not in self._found if written_at is not None else call and not is_late
         if is_own and (written_at is not None or path not in self._lines):
             return "agent", call or None
@@ -267,57 +298,67 @@ class TurnFacts:
 
     def _command_before(self, time: float) -> str | None:
         """The last command that had ended then."""
-        ended = [
-            (span[1], name) for name, span in self._commands.items() if len(span) > 1 and span[1] <= time
-        ]
+        ended = [(end, name) for name in self._commands if (end := self._ends.get(name, inf)) <= time]
         return max(ended)[1] if ended else None
 
     def is_at_work_on(self, path: str, changed_at: int | None) -> bool:
         """Whether the agent named a file, or a command ran when it changed."""
         return path in {*self._lines, *self._writes, *self._named} or self._command_at(changed_at) is not None
 
+    def may_have_changed(self, path: str, changed_at: int | None) -> bool:
+        """Whether the agent, or a command of it, may have changed a file then, by all that was announced. A
+        call that names no file may change any.
+        """
+        if changed_at is None:
+            return bool(self._commands) or any(not own or path in own for own in self._works.values())
+        return self._command_at(changed_at) is not None or any(
+            self._begins[name] <= changed_at / 1e9 <= self._last(name, SLACK)
+            for name, paths in self._works.items()
+            if not paths or path in paths
+        )
+
     def _command_at(self, changed_at: int | None) -> str | None:
         if changed_at is None:
             return None
         moment = changed_at / 1e9
-        spans = [
-            (span[0], name)
-            for name, span in self._commands.items()
-            if span[0] - AFTER <= moment and (len(span) == 1 or moment <= span[1] + AFTER)
+        running = [
+            (begin, name)
+            for name, begin in self._commands.items()
+            if begin - AFTER <= moment <= self._last(name, AFTER)
         ]
-        return max(spans)[1] if spans else None
+        return max(running)[1] if running else None
 
 
 def _lines(text: object) -> list[str]:
     return [line.strip() for line in str(text or "").split("\n")]
 
 
+def _members(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _objects(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
+_NOTES = (b'"settled"', b'"turn_ended"')
 
 _MODEL_NAMES = (b'"configOptions"', b'"currentModelId"')
 
 
-def _model_of(frame: bytes) -> str:
+def _object_in(frame: bytes) -> dict[str, Any]:
+    """What is not a frame says nothing."""
     try:
-        return model_in(decode_json(frame, dict[str, Any]))
+        return decode_json(frame, dict[str, Any])
     except msgspec.MsgspecError:
-        return ""
+        return {}
 
 
 def _key_of(frame: bytes) -> str:
     """What a hub calls a prompt."""
-    try:
-        match decode_json(frame, dict[str, Any]):
-            case {"params": {"_meta": {"dragoman": {"key": str(key)}}}}:
-                return key
-    except msgspec.MsgspecError:
-        pass
+    match _object_in(frame):
+        case {"params": {"_meta": {"dragoman": {"key": str(key)}}}}:
+            return key
     return ""
 
 
@@ -369,7 +410,9 @@ class FactsReader:
         by_stream: dict[tuple[str, str], list[Turn]] = {}
         for turn in turns:
             if turn.id not in self._known and not self.is_cut:
-                self._known[turn.id] = TurnFacts(self._roots[turn.id], keeps_diffs=self._bytes_left == inf)
+                self._known[turn.id] = TurnFacts(
+                    self._roots[turn.id], key=turn.key, keeps_diffs=self._bytes_left == inf
+                )
                 by_stream.setdefault((turn.journal, turn.stream), []).append(turn)
         for path in {journal for journal, _ in by_stream}:
             try:
@@ -403,7 +446,7 @@ class FactsReader:
         near = [turn for turn in turns if turn.time <= page[-1].time and page[0].time <= self._end_of(turn)]
         for entry in page:
             if any(name in entry.frame for name in _MODEL_NAMES):
-                model = _model_of(entry.frame) or model
+                model = model_in(_object_in(entry.frame)) or model
             if entry.direction == "to_agent" and b'"session/prompt"' in entry.frame:
                 key = _key_of(entry.frame)
                 for turn in turns:
@@ -414,14 +457,20 @@ class FactsReader:
 
     def _feed(self, turns: Sequence[Turn], entry: RecordedFrame, model: str) -> None:
         own = [turn for turn in turns if turn.time <= entry.time <= self._end_of(turn)]
-        if own and (entry.direction != "note" or b'"settled"' in entry.frame):
-            try:
-                value = decode_json(entry.frame, dict[str, Any])
-            except msgspec.MsgspecError:  # what is not a frame says nothing
-                return
+        if own and (entry.direction != "note" or any(name in entry.frame for name in _NOTES)):
+            value = _object_in(entry.frame)
             for turn in own:
                 self._known[turn.id].model = model
                 self._known[turn.id].feed(entry.direction, entry.time, value, entry.sequence)
+
+    def explain(self, turns: Sequence[Turn], change: Change) -> bool:
+        """Whether one of these turns may have made a change, by what it announced."""
+        return any(
+            self.of(turn).may_have_changed(change.path, change.changed_at)
+            for turn in turns
+            # If it looks as if the snapshot after the answer came before it, the clock was set back.
+            if not self._ends.get(turn.id, inf) < self.of(turn).answered_at < inf
+        )
 
     def has(self, turn: Turn) -> bool:
         """Whether the facts of these turns were read."""

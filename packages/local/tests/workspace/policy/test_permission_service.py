@@ -101,6 +101,15 @@ async def test_rules_choose_the_option_and_the_log_says_so(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.parametrize("line", ["", "  ", "''", ";"])
+async def test_a_command_without_a_program_is_asked_like_any_that_cannot_be_read(
+    line: str, tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path, asker=Person("no"))
+    assert await desk.run(line) == "no"
+    assert [entry["by"] for entry in desk.logged()] == ["person"]
+
+
 async def test_a_person_is_asked_what_no_rule_decides_and_sees_all_of_it(tmp_path: Path) -> None:
     person = Person("once", "no", None, "always")
     desk = Desk(tmp_path, asker=person)

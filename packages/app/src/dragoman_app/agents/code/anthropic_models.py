@@ -10,11 +10,7 @@ from dragoman_app.agents.code.config import NO_KEY, ModelEndpoint
 
 def make_model(endpoint: ModelEndpoint) -> AnthropicModel:
     """Return the model of an endpoint whose `api` is `anthropic`."""
-    address = _without_version(endpoint.base_url)
+    # Anthropic's client adds `/v1` by itself; people write it down all the same.
+    address = endpoint.base_url and endpoint.base_url.rstrip("/").removesuffix("/v1")
     provider = AnthropicProvider(api_key=endpoint.key or NO_KEY, base_url=address)
     return AnthropicModel(endpoint.model, provider=provider)
-
-
-def _without_version(address: str | None) -> str | None:
-    """Anthropic's client adds `/v1` by itself; people write it down all the same."""
-    return None if address is None else address.rstrip("/").removesuffix("/v1")

@@ -106,7 +106,7 @@ class TurnLoop:
                     if part.tool_call_id in results
                 ]
                 rest = [part for part in calls if part.tool_call_id not in results]
-                self._history.add(ModelRequest(parts=[*returns, *_interrupted_results(rest)]))
+                self._history.add(ModelRequest(parts=[*returns, *map(interrupted_result, rest)]))
 
     def _add_steering(self) -> bool:
         """What the user has said since the last request goes into the next one; whether that is anything."""
@@ -207,10 +207,6 @@ def tool_return(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
         tool_call_id=part.tool_call_id,
         outcome=result.outcome,
     )
-
-
-def _interrupted_results(calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
-    return [interrupted_result(part) for part in calls]
 
 
 # What the user sent, as the model gets it: words, pictures, and what was attached.

@@ -60,7 +60,14 @@ async def run_review(
     """Run a review, and fix findings if requested; return the stop reason."""
     mends = intent.fix or turn.session.mode_id == "fix"
     use = model_use(turn)
-    steps = Steps(turn, *_step_names(use, mends=mends))
+    steps = Steps(
+        turn,
+        *("Find what to review", "Read it", "Analyse it"),
+        *(["Look for bugs with the model", "Verify what it found"] if use == "review" else []),
+        "Sum up",
+        *(["Explain the findings"] if use == "explain" else []),
+        *(["Offer the fixes"] if mends else []),
+    )
     async with steps.step():
         targets = await choose(turn, intent, pieces)
     if targets.words:
@@ -86,16 +93,6 @@ async def run_review(
         async with steps.step():
             await _mend(turn, run.findings)
     return run.stop_reason
-
-
-def _step_names(use: ModelUse, *, mends: bool) -> list[str]:
-    return [
-        *("Find what to review", "Read it", "Analyse it"),
-        *(["Look for bugs with the model", "Verify what it found"] if use == "review" else []),
-        "Sum up",
-        *(["Explain the findings"] if use == "explain" else []),
-        *(["Offer the fixes"] if mends else []),
-    ]
 
 
 class ReviewRun:

@@ -10,6 +10,7 @@ from msgspec import ValidationError, to_builtins
 
 from dragoman.decoders import convert
 from dragoman.errors import LocalMistake
+from dragoman_app.apps.folder_memory import open_recorded
 from dragoman_app.apps.run.changes import is_our_file
 from dragoman_app.apps.turn_memory import TurnMemory
 from dragoman_app.tui.ports import ReviewedFile, RewindPreview, RewindResult
@@ -131,7 +132,7 @@ class LocalRewinds:
 
     async def preview(self, turn: int | None) -> RewindPreview:
         number, places = await self._places(turn)
-        async with planned_rewind(self._store, places) as rewind:
+        async with planned_rewind(self._store, places, open_recorded, has_diffs=True) as rewind:
             return convert(await rewind.preview(number), RewindPreview)
 
     async def carry_out(self, preview: RewindPreview, also: Sequence[str]) -> RewindResult:
@@ -153,7 +154,7 @@ class LocalRewinds:
     async def _carry_out(
         self, places: Places, turn: int, identity: str | None, also: Sequence[str]
     ) -> RewindResult:
-        async with planned_rewind(self._store, places) as rewind:
+        async with planned_rewind(self._store, places, open_recorded) as rewind:
             done = await rewind.carry_out(
                 self._session, turn=turn, stream=self._stream, identity=identity, also=also
             )
@@ -170,12 +171,12 @@ class HubRewinds:
         self._session: dict[str, object] = {"sessionId": session}
 
     async def preview(self, turn: int | None) -> RewindPreview:
-        named: dict[str, object] = {} if turn is None else {"turn": turn}
-        return _read(await self._call("rewind/preview", self._session | named), RewindPreview)
+        params = self._session if turn is None else self._session | {"turn": turn}
+        return _read(await self._call("rewind/preview", params), RewindPreview)
 
     async def carry_out(self, preview: RewindPreview, also: Sequence[str]) -> RewindResult:
-        named = {"turn": preview.turn, "identity": preview.identity, "also": list(also)}
-        return _read(await self._call("rewind", self._session | named), RewindResult)
+        params = {"turn": preview.turn, "identity": preview.identity, "also": list(also), **self._session}
+        return _read(await self._call("rewind", params), RewindResult)
 
     async def undo(self) -> RewindResult:
         return _read(await self._call("rewind/undo", self._session), RewindResult)

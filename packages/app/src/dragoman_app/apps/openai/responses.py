@@ -66,7 +66,17 @@ class ResponsesApi:
 
         def keep(reply: ResponseReply, report: TurnReport, whole: bytes) -> None:
             if request.is_stored:
-                self._stored.add(_to_store(request, reply, report, whole, owner=owner, new=new))
+                self._stored.add(
+                    StoredResponse(
+                        id=reply.id,
+                        owner=owner,
+                        previous_id=request.previous_response_id,
+                        instructions=request.instructions,
+                        messages=[*new, ChatMessage(role="assistant", content=reply.text)],
+                        session_id=report.session_id,
+                        body=whole,
+                    )
+                )
 
         kind = StreamedResponse if request.stream else ResponseReply
         reply = kind(send, request, model=self._model, show_tools=self._show_tools, on_finish=keep)
@@ -99,26 +109,6 @@ def _instructions(request: ResponseRequest, previous: StoredResponse | None) -> 
     if not request.instructions or is_known:
         return []
     return [ChatMessage(role="system", content=request.instructions)]
-
-
-def _to_store(
-    request: ResponseRequest,
-    reply: ResponseReply,
-    report: TurnReport,
-    whole: bytes,
-    *,
-    owner: Hashable,
-    new: Sequence[ChatMessage],
-) -> StoredResponse:
-    return StoredResponse(
-        id=reply.id,
-        owner=owner,
-        previous_id=request.previous_response_id,
-        instructions=request.instructions,
-        messages=[*new, ChatMessage(role="assistant", content=reply.text)],
-        session_id=report.session_id,
-        body=whole,
-    )
 
 
 def _input_items(response: StoredResponse) -> dict[str, object]:

@@ -11,7 +11,7 @@ from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman_app.apps.console import write_stderr
 from dragoman_app.apps.run import events
-from dragoman_app.apps.run.disk_changes import ChangeDecision, ChangesReport, DecidedEffects, mode_that_asks
+from dragoman_app.apps.run.disk_changes import ChangesReport, DecidedEffects, mode_that_asks
 from dragoman_app.apps.run.narrate import now
 from dragoman_app.apps.run.plan import ChangeHandling, RunPlan
 from dragoman_app.apps.run.reporter import RunReporter
@@ -154,9 +154,14 @@ async def tell_changes(
     unwanted_changes = in_revert_order(await _ask_unwanted(files, what))
     reverted_paths = [change.path for change in unwanted_changes if await _revert(changes, change, reporter)]
     entries = [
-        _changed_file(
-            change,
-            is_reverted=change.path in reverted_paths,
+        events.ChangedFileEntry(
+            path=change.path,
+            kind=change.kind,
+            lines_added=change.lines_added,
+            lines_removed=change.lines_removed,
+            binary=change.binary,
+            diff=change.diff,
+            reverted=change.path in reverted_paths,
             decision=effects.decision_about(change.path),
         )
         for change in files
@@ -206,21 +211,6 @@ async def _revert(changes: DiskChanges, change: FileChange, reporter: RunReporte
         reporter.note(f"{change.path} was not put back: {error}", level="warning")
         return False
     return True
-
-
-def _changed_file(
-    change: FileChange, *, is_reverted: bool, decision: ChangeDecision
-) -> events.ChangedFileEntry:
-    return events.ChangedFileEntry(
-        path=change.path,
-        kind=change.kind,
-        lines_added=change.lines_added,
-        lines_removed=change.lines_removed,
-        binary=change.binary,
-        diff=change.diff,
-        reverted=is_reverted,
-        decision=decision,
-    )
 
 
 def is_our_file(path: str) -> bool:

@@ -116,7 +116,8 @@ class RunDriver:
                 outcome = await self._connect(lending, history)
                 state = outcome.name
             except LoginRequired as error:
-                outcome = outcome_of_login(error, self._login_hint())
+                hint = plan.target.login_hint(self._agent, knows_terminal=plan.is_attended)
+                outcome = outcome_of_login(error, hint)
                 state = outcome.name
             except DragomanError as error:
                 state = outcome_of_error(error).name
@@ -216,7 +217,15 @@ class RunDriver:
                 login,
             )
             self.session_id = self._narrator.session_id = session.id
-            self._reporter.emit(_session_event(session, how))
+            self._reporter.emit(
+                events.SessionEvent(
+                    time=now(),
+                    session_id=session.id,
+                    how=how,
+                    modes=UNSET if session.modes is None else raw(session.modes),
+                    config_options=raw(session.config_options) if session.config_options else UNSET,
+                )
+            )
             if how == "loaded" and not session.late:
                 await self._hear_replay(session)
             self._tell_late(session, "before" if how == "new" else "replay")
@@ -339,9 +348,6 @@ class RunDriver:
             if session is None or session.turn is None or not session.turn.listens:
                 self._narrator.on_late(notification)
 
-    def _login_hint(self) -> str:
-        return self._plan.target.login_hint(self._agent, knows_terminal=self._plan.is_attended)
-
     def _agent_name(self) -> str:
         """How the history calls it. A command line may hold a secret, and its first word says little."""
         agent = self._plan.target.agent
@@ -386,16 +392,6 @@ def _join_taps(*taps: Tap | None) -> Tap | None:
             listener(direction, block)
 
     return tell_all if len(listeners) > 1 else next(iter(listeners), None)
-
-
-def _session_event(session: Session, how: str) -> events.SessionEvent:
-    return events.SessionEvent(
-        time=now(),
-        session_id=session.id,
-        how=how,  # type: ignore[arg-type]  # one of the three
-        modes=UNSET if session.modes is None else raw(session.modes),
-        config_options=raw(session.config_options) if session.config_options else UNSET,
-    )
 
 
 async def _put_away(looking: asyncio.Task[DiskSnapshot | None], memory: TurnMemory) -> None:

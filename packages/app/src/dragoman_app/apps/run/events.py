@@ -72,51 +72,49 @@ class HandoverEvent(RunEvent, frozen=True, kw_only=True, tag="handover"):
     lost: list[str] = []
 
 
-class UpdateEvent(RunEvent, frozen=True, kw_only=True, tag="update"):
-    """An update without an event of its own, and further fields of those with one."""
+class PhaseEvent(RunEvent, frozen=True, kw_only=True):
+    """The fields of every event about an update."""
 
     phase: Phase = "turn"
+
+
+class PieceEvent(PhaseEvent, frozen=True, kw_only=True):
+    """The fields of every event about a piece of text."""
+
+    text: str
+    message_id: str | None = None
+
+
+class UpdateEvent(PhaseEvent, frozen=True, kw_only=True, tag="update"):
+    """An update without an event of its own, and further fields of those with one."""
+
     kind: str
     update: AgentJson
 
 
-class TextEvent(RunEvent, frozen=True, kw_only=True, tag="text"):
+class TextEvent(PieceEvent, frozen=True, kw_only=True, tag="text"):
     """A piece of the agent's text."""
 
-    phase: Phase = "turn"
-    text: str
-    message_id: str | None = None
 
-
-class ThoughtEvent(RunEvent, frozen=True, kw_only=True, tag="thought"):
+class ThoughtEvent(PieceEvent, frozen=True, kw_only=True, tag="thought"):
     """A piece of the agent's thoughts."""
 
-    phase: Phase = "turn"
-    text: str
-    message_id: str | None = None
 
-
-class UserEvent(RunEvent, frozen=True, kw_only=True, tag="user"):
+class UserEvent(PieceEvent, frozen=True, kw_only=True, tag="user"):
     """A piece of the user's text, as the agent repeats it."""
 
-    phase: Phase = "turn"
-    text: str
-    message_id: str | None = None
 
-
-class ContentEvent(RunEvent, frozen=True, kw_only=True, tag="content"):
+class ContentEvent(PhaseEvent, frozen=True, kw_only=True, tag="content"):
     """Content of a message that is not text."""
 
-    phase: Phase = "turn"
     role: Literal["agent", "thought", "user"]
     block: AgentJson
     message_id: str | None = None
 
 
-class ToolEvent(RunEvent, frozen=True, kw_only=True, tag="tool"):
+class ToolEvent(PhaseEvent, frozen=True, kw_only=True, tag="tool"):
     """The current state of a tool call. The fields after `status` are present if this update has them."""
 
-    phase: Phase = "turn"
     id: str
     title: str
     kind: str
@@ -128,35 +126,31 @@ class ToolEvent(RunEvent, frozen=True, kw_only=True, tag="tool"):
     raw_output: AgentJson | UnsetType = UNSET
 
 
-class PlanEvent(RunEvent, frozen=True, kw_only=True, tag="plan"):
+class PlanEvent(PhaseEvent, frozen=True, kw_only=True, tag="plan"):
     """The whole current plan."""
 
-    phase: Phase = "turn"
     entries: AgentJson
 
 
-class UsageEvent(RunEvent, frozen=True, kw_only=True, tag="usage"):
+class UsageEvent(PhaseEvent, frozen=True, kw_only=True, tag="usage"):
     """The used part of the context, and the session's cost so far."""
 
-    phase: Phase = "turn"
     used: int
     size: int
     cost: AgentJson | UnsetType = UNSET
 
 
-class NoticeEvent(RunEvent, frozen=True, kw_only=True, tag="notice"):
+class NoticeEvent(PhaseEvent, frozen=True, kw_only=True, tag="notice"):
     """A notice of the agent for the user."""
 
-    phase: Phase = "turn"
     severity: str
     title: str
     description: str | None = None
 
 
-class SubagentEvent(RunEvent, frozen=True, kw_only=True, tag="subagent"):
+class SubagentEvent(PhaseEvent, frozen=True, kw_only=True, tag="subagent"):
     """A subagent's session: it began, changed, or ended."""
 
-    phase: Phase = "turn"
     session_id: str
     parent_id: str
     name: str

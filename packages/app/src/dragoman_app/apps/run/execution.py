@@ -145,7 +145,8 @@ class _RunningAgent:
             outcome = await self._run_agent(plan, self._early, record)
         except DragomanError as failure:
             error, outcome = failure, outcome_of_error(failure)
-        if self._stage.stop.reason is not None or not handover.has_successor(plan, outcome):
+        is_over = self._stage.stop.reason is not None or plan.successor is None
+        if is_over or outcome.name not in handover.FAILURES:
             if error is not None:
                 raise error
             return outcome

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.narrate import now
-from dragoman_app.apps.run.outcome import RunOutcome
 from dragoman_app.apps.run.plan import RunPlan
 from dragoman_app.apps.run.reporter import RunReporter
 from dragoman_local.journal import Direction, StoredEntry
@@ -35,11 +34,6 @@ class RunRecord:
 
     def brief(self) -> ConversationBrief:
         return self._fold.finish()
-
-
-def has_successor(plan: RunPlan, outcome: RunOutcome) -> bool:
-    """Whether another agent continues after this outcome."""
-    return plan.successor is not None and outcome.name in FAILURES
 
 
 def successor_plan(plan: RunPlan, brief: ConversationBrief, *, source: str) -> RunPlan:

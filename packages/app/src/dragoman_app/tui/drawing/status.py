@@ -34,7 +34,9 @@ def heading(agent: str, cwd: str, facts: Facts, width: int, *, sandbox: str = "o
     if sandbox != "off":
         names.insert(1, f"sandbox {sandbox}")
     taken_cells = sum(Content(name).cell_length + 3 for name in names)
-    names.insert(1, _path_end(short_path(cwd), max(room - taken_cells, SHORTEST_PATH)))
+    path, width_left = short_path(cwd), max(room - taken_cells, SHORTEST_PATH)
+    # The end of a path says more than its beginning.
+    names.insert(1, path if len(path) <= width_left else f"…{path[1 - width_left :]}")
     left = plain(cut(" · ".join(names), room), "dim")
     return _apart(left, right, width)
 
@@ -114,11 +116,6 @@ def _short(number: int) -> str:
     if number >= 1_000_000:
         return f"{number / 1_000_000:.1f}M"
     return f"{number / 1000:.1f}k" if number >= 10_000 else f"{number}"
-
-
-def _path_end(path: str, width: int) -> str:
-    """The end of a path, which says more than its beginning."""
-    return path if len(path) <= width else f"…{path[1 - width :]}"
 
 
 def _apart(left: Content, right: Content, width: int) -> Content:

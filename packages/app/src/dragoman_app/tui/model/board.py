@@ -36,14 +36,10 @@ def columns_of(sessions: Iterable[BoardSession], words: str = "") -> list[BoardC
     for session in sessions:
         text = f"{session.title} {session.agent} {session.cwd}".casefold()
         if all(word in text for word in wanted_words):
-            columns[column_of(session)].append(session)
+            columns["needs" if session.questions else _COLUMNS.get(session.state, "done")].append(session)
     for name, column in columns.items():
         column.sort(key=lambda session: session.updated, reverse=name != "needs")
     return [BoardColumn(name, column) for name, column in columns.items()]
-
-
-def column_of(session: BoardSession) -> ColumnName:
-    return "needs" if session.questions else _COLUMNS.get(session.state, "done")
 
 
 def step_down(columns: Sequence[BoardColumn], session_id: str, by: int) -> str:

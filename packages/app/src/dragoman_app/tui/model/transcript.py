@@ -158,7 +158,8 @@ class Transcript:
             if (
                 isinstance(last, SpeechEntry)
                 and isinstance(first, SpeechEntry)
-                and _is_one_speech(last, first)
+                and (last.who, last.message_id) == (first.who, first.message_id)
+                and last.who != "user"
             ):
                 first.put_before(last.text)
                 self._touched_entries.add(first)
@@ -297,10 +298,6 @@ class Transcript:
 
 def _no_listener() -> None:
     """Does nothing: no view listens yet."""
-
-
-def _is_one_speech(last: SpeechEntry, first: SpeechEntry) -> bool:
-    return last.who == first.who and last.message_id == first.message_id and last.who != "user"
 
 
 def _join_states(before: ToolState, after: ToolState) -> ToolState:

@@ -290,7 +290,9 @@ class ChatScreen(Screen[None]):
             )
         elif self.conversation.chat is not None:
             paths = await self.conversation.chat.files(sought.query)
-            self.completions.offer([Completion(_mention(path), path) for path in paths])
+            self.completions.offer(
+                [Completion(f'@"{path}" ' if " " in path else f"@{path} ", path) for path in paths]
+            )
 
     def _complete(self, completion: Completion, is_enter: bool) -> None:
         self.box.complete(completion.text)
@@ -472,7 +474,3 @@ class ChatScreen(Screen[None]):
 
     def on_transcript_view_entry_opened(self, event: TranscriptView.EntryOpened) -> None:
         self.app.push_screen(DetailScreen(event.entry, self.around))
-
-
-def _mention(path: str) -> str:
-    return f'@"{path}" ' if " " in path else f"@{path} "

@@ -18,6 +18,9 @@ from dragoman_app.tui.ports import RewindPreview, RewoundFile
 from dragoman_app.tui.screens.dialog import Dialog
 from dragoman_app.tui.widgets.ticks import Ticks
 
+ALL = ""
+"""Stands for all files in the list of those that stay unless they are ticked."""
+
 _ACTS = {"restore": "+ {}  comes back", "remove": "- {}  goes away", "change": "~ {}  changes"}
 
 
@@ -64,15 +67,20 @@ class RewindScreen(Dialog[RewindChoice]):
             with VerticalScroll(can_focus=False):
                 yield Static(Content("\n".join(self._lines())))
             if persons:
-                words = "You or another program changed these since. They stay, unless you tick them (space)."
-                yield Static(Content(words), classes="quiet")
-                yield Ticks([(file.path, self._line(file)) for file in persons], (), id="persons")
-            if preview.left:
-                paths = ", ".join(map(self._shown_path, preview.left))
-                words = (
-                    f"These differ too, but stay as they are, because Dragoman has no copy of them: {paths}"
+                yield Static(
+                    "No turn announced these changes. They stay, unless you tick them (space).",
+                    classes="quiet",
+                    markup=False,
                 )
-                yield Static(Content(words), classes="quiet")
+                first = [(ALL, "All of these")] if len(persons) > 1 else []
+                yield Ticks([*first, *((file.path, self._line(file)) for file in persons)], (), id="persons")
+            if preview.left:
+                yield Static(
+                    "These differ too, but stay as they are, because Dragoman has no copy of them: "
+                    + ", ".join(map(self._shown_path, preview.left)),
+                    classes="quiet",
+                    markup=False,
+                )
 
     def on_mount(self) -> None:
         for ticks in self.query(Ticks):
@@ -102,6 +110,7 @@ class RewindScreen(Dialog[RewindChoice]):
         (files.scroll_page_down if step > 0 else files.scroll_page_up)(animate=False)
 
     def action_rewind(self) -> None:
-        also = [path for ticks in self.query(Ticks) for path in ticks.ticked_values]
-        if not self._preview.is_busy and (also or any(not file.is_persons for file in self._preview.files)):
+        ticked = {path for ticks in self.query(Ticks) for path in ticks.ticked_values}
+        also = [file.path for file in self._preview.files if file.is_persons and ticked & {ALL, file.path}]
+        if not self._preview.is_busy and (also or not all(file.is_persons for file in self._preview.files)):
             self.end(RewindChoice(self._preview.turn, also))

@@ -173,13 +173,9 @@ def _capability_names(value: object, prefix: str = "") -> list[str]:
         name
         for key, item in value.items()
         if key != "_meta"
-        for name in _capability_names(item, _join_keys(prefix, key))
+        for name in _capability_names(item, f"{prefix}.{key}" if prefix else key)
     ]
     return inner or ([prefix] if prefix and not value else [])
-
-
-def _join_keys(prefix: str, key: str) -> str:
-    return f"{prefix}.{key}" if prefix else key
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -140,10 +140,10 @@ class Act(Struct, frozen=True, kw_only=True):
 
     def _targets(self) -> Iterable[str]:
         for words in (*self.script.commands, *self.script.possible) if self.script is not None else ():
-            if words[:1] and words[0] in _GOES:
+            if words[0] in _GOES:
                 # Without an argument it goes home, with a dash to a place that text cannot tell.
                 yield from [word for word in words[1:] if not word.startswith("-")] or ["~"]
-            elif words[:1] and name_of(words[0]) == "git":
+            elif name_of(words[0]) == "git":
                 # Each `-C` counts from the one before.
                 yield from (flag.value for flag in read_call(words).flags if flag.text == "-C" and flag.value)
 

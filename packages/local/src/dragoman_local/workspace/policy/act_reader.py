@@ -58,15 +58,18 @@ def act_of_call(
     call: the request may omit or repeat it, but can't remove a command, path or change from it.
     """
     calls = [each for each in (call, known_call) if each is not None]
+    whole = fold_calls(call, known_call)
     inputs = [_input_of(each) for each in calls]
     tables = [each for each in inputs if isinstance(each, Mapping)]
     raw: Mapping[Any, Any] = reduce(merge_inputs, reversed(tables), {})
-    kind = _first(calls, "kind", str) or "other"
-    title = _first(calls, "title", str) or ""
+    kind, title, name = whole.kind or "other", whole.title or "", whole.name or ""
     content = _all(calls, "content")
     diffs = [item for item in content if isinstance(item, v1.Diff)]
-    shown = [item.content for item in content if isinstance(item, v1.Content)]
-    links = [item.uri for item in shown if isinstance(item, v1.ResourceLink)]
+    links = [
+        item.content.uri
+        for item in content
+        if isinstance(item, v1.Content) and isinstance(item.content, v1.ResourceLink)
+    ]
     runs = any(each.kind == "execute" for each in calls) or any(
         isinstance(item, v1.Terminal) for item in content
     )
@@ -99,7 +102,7 @@ def act_of_call(
         agent=setting.agent,
         session_id=session_id,
         kind=kind if kind in TOOL_KINDS else "other",
-        tool=_first(calls, "name", str) or "",
+        tool=name,
         title=title,
         paths=canonical_paths([*named, *places], base, setting.home),
         script=script,
@@ -117,7 +120,7 @@ def act_of_call(
                 kind,
                 (
                     title,
-                    _first(calls, "name", str) or "",
+                    name,
                     *(str(key) for key in raw if type(raw[key]) in (int, float) or raw[key] is True),
                 ),
             ),
@@ -297,10 +300,6 @@ def _each_once(items: Sequence[Any]) -> list[Any]:
     return [item for at, item in enumerate(items) if item not in items[:at]]
 
 
-def _first(calls: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:
-    return next((value for each in calls if isinstance(value := getattr(each, field), kind) and value), None)
-
-
 def _all(calls: Iterable[v1.ToolCallUpdate], field: str) -> list[Any]:
     return [item for each in calls if isinstance(value := getattr(each, field), list) for item in value]
 
@@ -335,10 +334,11 @@ def _variables_in(raw: Mapping[Any, Any]) -> Iterable[str]:
         if isinstance(variables, Mapping):
             yield from (f"{name}={value}" for name, value in variables.items())
         for item in variables if isinstance(variables, list) else ():
-            if isinstance(item, str):
-                yield item
-            elif isinstance(item, Mapping) and isinstance(item.get("name"), str):
-                yield f"{item['name']}={item.get('value', '')}"
+            match item:
+                case str():
+                    yield item
+                case {"name": str(name)}:
+                    yield f"{name}={item.get('value', '')}"
 
 
 def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -> Sequence[CommandScript]:

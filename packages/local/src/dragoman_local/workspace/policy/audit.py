@@ -25,11 +25,11 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import FileIO
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -167,11 +167,8 @@ class AuditLog:
         *,
         most_bytes: int = MOST_BYTES,
         rotated_files: int = KEPT,
-        on_line: Callable[[AuditEntry], object] = lambda _: None,
     ) -> None:
-        """`on_line` is called with each line, in the thread that has written it."""
         self.path = path
-        self._on_line = on_line
         self._most_bytes = most_bytes
         self._rotated_files = rotated_files
         self._lock = threading.Lock()
@@ -184,7 +181,7 @@ class AuditLog:
             self._open_locked() as descriptor,
             FileIO(os.open(head_path(self.path), os.O_RDWR | os.O_CREAT | CAREFUL, 0o600), "r+") as head_file,
         ):
-            head = _last_line(descriptor, read_head(head_file.read(HEAD_BYTES)))
+            head = _last_line(descriptor, _read(_heads, head_file.read(HEAD_BYTES)))
             text = b'%b,"n":%d,"prev":"%b"}' % (entry[:-1], head.number + 1, head.digest.encode())
             byte_count = os.write(descriptor, text + b"\n")
             if byte_count != len(text) + 1:
@@ -194,7 +191,6 @@ class AuditLog:
             size = os.fstat(descriptor).st_size
             head_file.seek(0)
             head_file.write(write_head(AuditHead(head.number + 1, digest_of(text), size)))
-        self._on_line(line)
 
     def has_written(self, line: AuditEntry) -> bool:
         """Write one line; return whether that succeeded."""
@@ -208,27 +204,20 @@ class AuditLog:
     @contextmanager
     def _open_locked(self) -> Iterator[int]:
         """The log, locked against being renamed by another process meanwhile."""
+        with suppress(FileExistsError):
+            os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700)
         while True:
-            descriptor = self._open()
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | CAREFUL, 0o600)
             try:
                 lock(descriptor)
-                if not self._is_current(descriptor):
-                    continue
-                if os.fstat(descriptor).st_size >= self._most_bytes:
+                is_current = self._is_current(descriptor)
+                if is_current and os.fstat(descriptor).st_size < self._most_bytes:
+                    yield descriptor
+                    return
+                if is_current:
                     self._rotate()
-                    continue
-                yield descriptor
-                return
             finally:
                 os.close(descriptor)
-
-    def _open(self) -> int:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | CAREFUL
-        try:
-            return os.open(self.path, flags, 0o600)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            return os.open(self.path, flags, 0o600)
 
     def _is_current(self, descriptor: int) -> bool:
         try:
@@ -263,14 +252,6 @@ def digest_of(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
-def read_head(data: bytes) -> AuditHead | None:
-    """Return the head of the log; None if it is missing or damaged."""
-    try:
-        return _heads.decode(data)
-    except msgspec.MsgspecError:
-        return None
-
-
 def write_head(head: AuditHead) -> bytes:
     """Write the head, always in the same length, so that one write replaces another."""
     return b'[%20d,"%b",%20d]\n' % (head.number, head.digest.encode(), head.size)
@@ -283,16 +264,17 @@ class ChainLink(Struct, frozen=True):
     prev: str
 
 
-def chain_of(line: bytes) -> ChainLink | None:
-    """Return the link of a line; None for a line without one."""
-    try:
-        return _chains.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-
-
 _heads = json_decoder(AuditHead)
 _chains = json_decoder(ChainLink)
+T = TypeVar("T")
+
+
+def _read(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
+    """The head of a log, or the link of a line; None if it is missing or damaged."""
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
 
 
 def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
@@ -306,19 +288,16 @@ def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
         return AuditHead(0, BEGINNING, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     line = os.read(descriptor, size).rstrip(b"\n").rpartition(b"\n")[2]
-    place = chain_of(line) or ChainLink(0 if head is None else head.number, "")
+    place = _read(_chains, line) or ChainLink(0 if head is None else head.number, "")
     return AuditHead(place.n, digest_of(line), size)
 
 
 def read_entries(text: str) -> Iterator[dict[str, Any]]:
     """Return the entries of a log; invalid lines are left out."""
     for line in text.splitlines():
-        try:
-            entry = msgspec.json.decode(line)
-        except msgspec.DecodeError:  # the torn end of a full disk
-            continue
-        if isinstance(entry, dict):
-            yield entry
+        with suppress(msgspec.DecodeError):  # the torn end of a full disk
+            if isinstance(entry := msgspec.json.decode(line), dict):
+                yield entry
 
 
 _ROTATED: Final = re.compile(r"(.+)\.(\d+)")
@@ -348,12 +327,12 @@ def verify_audit_log(path: str) -> AuditReport:
     report = AuditReport(files=[path] if is_old else _files_of(path))
     _follow(report)
     if report.first > 1:
-        before = report.first - 1
         report.notes.append(
-            f"The {before} lines before number {report.first} are not here: dropped by age, or removed."
+            f"The {report.first - 1} lines before number {report.first} are not here: "
+            "dropped by age, or removed."
         )
     if not (report.broken or is_old):
-        _compare(report, _head_of(path))
+        _compare(report)
     return report
 
 
@@ -376,19 +355,15 @@ def _follow(report: AuditReport) -> None:
     number, digest, unchained = 0, "", 0
     for place, line in _lines(report):
         report.lines += 1
-        chain = chain_of(line)
+        before, digest = digest, digest_of(line)
+        chain = _read(_chains, line)
         if chain is None:  # of an older version, or torn: the next line has its digest
             unchained += 1
-        elif report.broken:
-            continue
-        else:
-            report.broken = _objection(place, chain, number=number, digest=digest)
+        elif not report.broken:
+            report.broken = _objection(place, chain, number=number, digest=before)
             report.first = report.first or chain.n
             report.chained += 1
-            number = chain.n
-        digest = digest_of(line)
-        if chain is not None:
-            report.last_digest = digest
+            number, report.last_digest = chain.n, digest
     if unchained:
         report.notes.append(
             f"{unchained} lines have no digest: an older version wrote them, or a full disk cut them."
@@ -405,15 +380,11 @@ def _objection(place: str, chain: ChainLink, *, number: int, digest: str) -> str
     return ""
 
 
-def _head_of(path: str) -> AuditHead | None:
-    try:
-        with open_regular(head_path(path)) as file:
-            return read_head(file.read(HEAD_BYTES))
-    except FileNotFoundError:
-        return None
-
-
-def _compare(report: AuditReport, head: AuditHead | None) -> None:
+def _compare(report: AuditReport) -> None:
+    """Compare the last line with the head, if there is one."""
+    head = None
+    with suppress(FileNotFoundError), open_regular(head_path(report.files[-1])) as file:
+        head = _read(_heads, file.read(HEAD_BYTES))
     last = report.first + report.chained - 1 if report.chained else 0
     if head is None:
         if report.chained:

@@ -27,10 +27,6 @@ REST = "**"
 _MOST_STARTS = 4
 """How often the program of a pattern is looked for in a guess."""
 
-_MAGIC = re.compile(r"[*?\[]")
-_SINGLE = re.compile(r"\[([*?\[])\]")
-"""How `literal_pattern` writes a character that would stand for others."""
-
 _NEEDS_NO_QUOTES = re.compile(r"[\w@%+=:,./*?\[\]!^~-]+", re.ASCII)
 
 
@@ -63,9 +59,7 @@ def pattern_text(words: Sequence[str]) -> str:
 
 def spells(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a pattern contains a whole command, so that no part of it is open."""
-    fixed_words = pattern[:-1] if pattern[-1] == REST else pattern
-    is_open = any(_MAGIC.search(_SINGLE.sub("", word)) for word in fixed_words)
-    return not is_open and tuple(_SINGLE.sub(r"\1", word) for word in fixed_words) == tuple(words)
+    return [*map(literal, words)] == list(pattern[:-1] if pattern[-1] == REST else pattern)
 
 
 def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
@@ -81,23 +75,19 @@ def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a pattern's words appear in a guess: the program may be anywhere in it."""
-    starts = (at for at, word in enumerate(words) if _could_start(word, pattern[0]))
+    starts = (at for at, word in enumerate(words) if _is_program(word, pattern[0]) is Certainty.YES)
     # What is found from a later start is found from the first as well, but for values of options.
     return any(restricts(pattern, words[at:]) is Certainty.YES for at in islice(starts, _MOST_STARTS))
 
 
 def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
     """Whether a command matches, or may match, a forbidding pattern."""
-    if not words:
-        return Certainty.NO
-    program = Certainty.YES if pattern[0] == REST else _is_program(words[0], pattern[0])
-    if program is Certainty.NO:
-        return program
-    if has_unknown_part(words[0]):
-        return Certainty.PERHAPS  # it may become several words, the rest of the pattern among them
-    pattern_words = [word for word in pattern[1:] if word != REST]
-    flags = [word for word in pattern_words if word.startswith("-")]
-    operands = [word for word in pattern_words if not word.startswith("-")]
+    program = _is_program(words[0], pattern[0])
+    # A program that is not known may become several words, the rest of the pattern among them.
+    if program is Certainty.NO or has_unknown_part(words[0]):
+        return min(program, Certainty.PERHAPS)
+    flags = [word for word in pattern[1:] if word.startswith("-")]
+    operands = [word for word in pattern[1:] if not word.startswith("-") and word != REST]
     certainty = min(program, _in_order(operands, words[1:]))
     if certainty is not Certainty.NO and flags:
         certainty = min(certainty, *(_has_flag(flag, tuple(words)) for flag in flags))
@@ -105,13 +95,9 @@ def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
 
 
 @lru_cache(maxsize=4096)
-def _could_start(word: str, pattern_word: str) -> bool:
-    return pattern_word == REST or _is_program(word, pattern_word) is Certainty.YES
-
-
 def _is_program(word: str, pattern_word: str) -> Certainty:
     name = name_of(word)
-    if is_known(name):
+    if is_known(name) or pattern_word == REST:
         folded_pattern = pattern_word.casefold()
         names = {word.casefold(), name.casefold(), program_name(word).casefold()}
         return Certainty.YES if any(fnmatchcase(name, folded_pattern) for name in names) else Certainty.NO
@@ -122,10 +108,10 @@ def _in_order(operands: list[str], words: Sequence[str]) -> Certainty:
     rest: Iterator[str] = iter(words)
     if all(any(fnmatchcase(w.casefold(), operand.casefold()) for w in rest) for operand in operands):
         return Certainty.YES
-    if any(has_unknown_part(word) for word in words):
-        return Certainty.PERHAPS
     rest = iter(words)
-    is_possible = all(any(may_be(word, operand) for word in rest) for operand in operands)
+    is_possible = any(map(has_unknown_part, words)) or all(
+        any(may_be(word, operand) for word in rest) for operand in operands
+    )
     return Certainty.PERHAPS if is_possible else Certainty.NO
 
 
@@ -144,12 +130,13 @@ def _has_flag(flag: str, words: tuple[str, ...]) -> Certainty:
 def _is_given(name: str, call: ProgramCall, words: tuple[str, ...]) -> Certainty:
     option = call.entry.options.get(name) if call.entry is not None else None
     spellings = set(option.names) if option is not None else {name}
-    for flag in call.flags:
-        is_same = flag.text in spellings or (option is not None and flag.option is option)
+    if any(
+        flag.text in spellings
         # Most programs take a long option shortened.
-        is_short = flag.option is None and len(flag.text) > 2
-        if is_same or (is_short and any(spelling.startswith(flag.text) for spelling in spellings)):
-            return Certainty.YES
+        or (flag.option is None and flag.text[2:] and any(each.startswith(flag.text) for each in spellings))
+        for flag in call.flags
+    ):
+        return Certainty.YES
     if call.subcommand == "push" and "--force" in spellings and any(w.startswith("+") for w in call.operands):
         return Certainty.YES  # git's other way to say so
     is_possible = any(

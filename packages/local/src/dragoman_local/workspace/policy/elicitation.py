@@ -37,7 +37,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -66,11 +66,10 @@ def matches(pattern: str, text: str, *, seconds: float = SECONDS) -> bool | None
     """Whether the pattern matches anywhere in the text (as in JSON Schema), or None if that is unknown."""
     if "\0" in pattern:
         return None
-    input_bytes = f"{pattern}\0{text}".encode("utf-8", "surrogatepass")
     try:
         process = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _CHECK],
-            input=input_bytes,
+            input=f"{pattern}\0{text}".encode("utf-8", "surrogatepass"),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
@@ -122,16 +121,11 @@ def looks_secret(name: str, field: Field) -> bool:
 
 def choices_of(field: Field) -> Sequence[tuple[str, str]]:
     """Return the choices as value and title; empty if any value is allowed."""
-    if isinstance(field, v1.StringPropertySchema):
-        if isinstance(field.one_of, list):
-            return [(option.const, option.title) for option in field.one_of]
-        return [(value, value) for value in field.enum] if isinstance(field.enum, list) else []
-    if isinstance(field, v1.MultiSelectPropertySchema):
-        items = field.items
-        if isinstance(items, v1.TitledMultiSelectItems):
-            return [(option.const, option.title) for option in items.any_of]
-        if isinstance(items, v1.StringMultiSelectItems):
-            return [(value, value) for value in items.enum]
+    match field.items if isinstance(field, v1.MultiSelectPropertySchema) else field:
+        case v1.StringPropertySchema(one_of=list(titled)) | v1.TitledMultiSelectItems(any_of=titled):
+            return [(option.const, option.title) for option in titled]
+        case v1.StringPropertySchema(enum=list(values)) | v1.StringMultiSelectItems(enum=values):
+            return [(value, value) for value in values]
     return []
 
 
@@ -158,8 +152,7 @@ def check_value(field: Field, value: Any, *, matches: Matches) -> Value:
             _check_range(value, field.minimum, field.maximum, "it must be {} {}")
         case _:
             raise BadFormValue("the field is of a type that is not known here")
-    checked: Value = value
-    return checked
+    return cast(Value, value)
 
 
 def _demand(is_good: bool, why: str) -> None:
@@ -184,8 +177,7 @@ def _check_text(field: v1.StringPropertySchema, value: Any, matches: Matches) ->
         except ValueError:
             raise BadFormValue(f"it must be {why}") from None
     if isinstance(field.pattern, str):
-        is_found = matches(field.pattern, value) is not False
-        _demand(is_found, f"it does not match the pattern {field.pattern}")
+        _demand(matches(field.pattern, value) is not False, f"it does not match the pattern {field.pattern}")
 
 
 def _check_several(field: v1.MultiSelectPropertySchema, value: Any) -> None:
@@ -221,14 +213,15 @@ _FORMATS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
 
 def parse_line(field: Field, line: str) -> Any:
     """Return a typed line as a value of the field's type; not checked yet."""
-    if isinstance(field, v1.BooleanPropertySchema):
-        return _BOOLEANS.get(line.strip().casefold(), line)
-    if isinstance(field, v1.IntegerPropertySchema):
-        return int(line) if re.fullmatch(r"\s*[+-]?\d{1,19}\s*", line, re.ASCII) else line
-    if isinstance(field, v1.NumberPropertySchema):
-        return float(line) if _NUMBER.fullmatch(line) else line
-    if isinstance(field, v1.MultiSelectPropertySchema):
-        return [_choice(field, item.strip()) for item in line.split(",") if item.strip()]
+    match field:
+        case v1.BooleanPropertySchema():
+            return _BOOLEANS.get(line.strip().casefold(), line)
+        case v1.IntegerPropertySchema():
+            return int(line) if re.fullmatch(r"\s*[+-]?\d{1,19}\s*", line, re.ASCII) else line
+        case v1.NumberPropertySchema():
+            return float(line) if _NUMBER.fullmatch(line) else line
+        case v1.MultiSelectPropertySchema():
+            return [_choice(field, item.strip()) for item in line.split(",") if item.strip()]
     return _choice(field, line) if choices_of(field) else line
 
 
@@ -270,7 +263,7 @@ class AnswersError(LocalMistake):
 
 
 class FormUnanswered(Exception):
-    """No answer is valid for the form; the text gives the reason."""
+    """Nobody answers the question, or no answer is valid for the form; the text gives the reason."""
 
 
 class FormAnswers(Struct, frozen=True, kw_only=True):
@@ -355,53 +348,51 @@ class ElicitationService:
         self._answers = answers
         self._asker = asker
         self._agent = agent
-        self._on_open = on_open
-        self._on_answer = on_answer
+        self._on_open = on_open or (lambda _: None)
+        self._on_answer = on_answer or (lambda *_: None)
         self._requester_of = requester_of or (lambda _: "")
 
     async def elicit(
         self, request: v1.CreateElicitationRequest, agent: object = None
     ) -> v1.CreateElicitationResponse:
         """Answer `elicitation/create`."""
-        response, why = await self._answer(request)
-        if self._on_answer is not None:
-            answer = {} if response is None else msgspec.json.decode(write(response))
-            self._on_answer(request, str(answer.get("action", "open")))
-        if response is not None:
-            return response
-        question = {"agent": self._name(request), "why": why, "request": msgspec.json.decode(write(request))}
-        self.open.append(question)
-        if self._on_open is not None:
+        try:
+            response = await self._answer(request)
+        except FormUnanswered as error:
+            self._on_answer(request, "open")
+            question = {
+                "agent": self._name(request),
+                "why": str(error),
+                "request": msgspec.json.decode(write(request)),
+            }
+            self.open.append(question)
             self._on_open(question)
-        return v1.ElicitationCancelAction()
+            return v1.ElicitationCancelAction()
+        self._on_answer(request, str(msgspec.json.decode(write(response)).get("action", "open")))
+        return response
 
-    async def _answer(
-        self, request: v1.CreateElicitationRequest
-    ) -> tuple[v1.CreateElicitationResponse | None, str]:
-        """The answer; if there is none, why."""
+    async def _answer(self, request: v1.CreateElicitationRequest) -> v1.CreateElicitationResponse:
+        """The answer; `FormUnanswered` if there is none."""
         why = "nobody can answer here"
         agent_name = self._name(request)
         if isinstance(request, v1.ElicitationFormMode):
             if self._answers is not None:
                 try:
-                    return v1.ElicitationAcceptAction(
-                        content=await asyncio.to_thread(self._answers.fill, request)
-                    ), ""
+                    values = await asyncio.to_thread(self._answers.fill, request)
+                    return v1.ElicitationAcceptAction(content=values)
                 except FormUnanswered as error:
                     why = str(error)
             if self._asker is not None:
-                return await self._asker.fill(request, agent=agent_name), ""
+                return await self._asker.fill(request, agent=agent_name)
         elif isinstance(request, v1.ElicitationUrlMode):
             action = None if self._answers is None else self._answers.urls.get(host_of(request.url) or "")
             if action is not None:
-                return (
-                    v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()
-                ), ""
+                return v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()
             if self._asker is not None:
-                return await self._asker.visit(request, agent=agent_name), ""
+                return await self._asker.visit(request, agent=agent_name)
         else:
             why = "the question is of a mode that is not known here"
-        return None, why
+        raise FormUnanswered(why)
 
     def _name(self, request: v1.CreateElicitationRequest) -> str:
         session_id = getattr(request, "session_id", None)

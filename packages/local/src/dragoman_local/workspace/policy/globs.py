@@ -23,7 +23,8 @@ import unicodedata
 from collections.abc import Callable, Container, Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import takewhile
+from itertools import accumulate, takewhile
+from operator import and_, or_
 from typing import Final
 
 from dragoman_local.workspace.policy.decision import Certainty
@@ -90,29 +91,20 @@ def overlap(
     none; with `is_literal`, only in the first.
     """
     stars = [not is_literal and part in runs for part in second]
-    positions = _skip(stars, {0})  # how many parts of `second` may be used up after each part of `first`
+    # Whether the parts of `first` up to here fit none, one, two, … and all parts of `second`.
+    reached: list[bool] = [True, *accumulate(stars, and_)]
     for part in first:
         if part in runs:
-            positions = set(range(min(positions), len(second) + 1))
+            reached = [*accumulate(reached, or_)]
             continue
-        forward = {
-            at if stars[at] else at + 1
-            for at in positions
-            if at < len(second) and (stars[at] or fits(part, second[at]))
-        }
-        if not forward:
+        before, reached = reached, [False]
+        for at, other in enumerate(second):
+            # A star of `second` may take this part, too, or match nothing.
+            fits_star = stars[at] and (before[at + 1] or reached[at])
+            reached.append(fits_star or (before[at] and not stars[at] and fits(part, other)))
+        if not any(reached):
             return False
-        positions = _skip(stars, forward)
-    return len(second) in positions
-
-
-def _skip(stars: Sequence[bool], positions: set[int]) -> set[int]:
-    """The positions, with those after a part that may match nothing."""
-    for at in sorted(positions):
-        while at < len(stars) and stars[at]:
-            at += 1
-            positions.add(at)
-    return positions
+    return reached[-1]
 
 
 Parts = tuple[str, ...]
@@ -128,15 +120,21 @@ def absolute(path: str, base: str, *, home: str = "") -> str:
         path = home + path[1:]
     # What is not known may begin at the top of the disk.
     whole = path if path.startswith(("/", ANY)) else f"{base}/{path}"
-    if not is_known(whole):
-        return f"/{whole}"
-    names: list[str] = []
-    for name in whole.split("/"):
+    return "/" + ("/".join(_resolved(whole)) if is_known(whole) else whole)
+
+
+def _resolved(path: str) -> Parts:
+    """The names in a path, with `.` and `..` resolved as far as text allows. A name with an unknown part is
+    `ANY`: there may be slashes in it.
+    """
+    names: Parts = ()
+    for name in path.split("/"):
         if name == "..":
-            del names[-1:]
+            # Nobody knows how many names an unknown part stands for.
+            names = (ANY,) if ANY in names else names[:-1]
         elif name not in ("", "."):
-            names.append(name)
-    return "/" + "/".join(names)
+            names += (ANY if has_unknown_part(name) else name,)
+    return names
 
 
 def literal(text: str) -> str:
@@ -170,13 +168,19 @@ def restricts(
     wanted = _anywhere(tuple(globs), tuple(roots), home)
     certainty = Certainty.NO
     for path in paths:
-        names = _parts(absolute(path, "/").casefold()) if is_known(path) else _possible_names(path)
         if is_known(path):
+            names = _parts(absolute(path, "/").casefold())
             if any(_match(parts, names) for parts in wanted):
                 return Certainty.YES
         elif any(
             len(path) > _MOST_CHARACTERS
-            or overlap(parts, names, fits=lambda glob, name: may_be(name, glob), runs=("**",))
+            or overlap(
+                parts,
+                # Some programs read `**` as any folders themselves.
+                _resolved(re.sub(r"(?<![^/])\*\*(?![^/])", ANY, path.casefold())),
+                fits=lambda glob, name: may_be(name, glob),
+                runs=("**", ANY),
+            )
             for parts in wanted
         ):
             certainty = Certainty.PERHAPS
@@ -189,20 +193,6 @@ def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str
     wanted = tuple(glob for glob in globs if "/" in glob and not glob.startswith("**"))
     places = [_plain_ends(parts)[0] for parts in _anywhere(wanted, tuple(roots), home)]
     return any(len(place) > len(names) and place[: len(names)] == names for place in places)
-
-
-def _possible_names(path: str) -> Parts:
-    """The names in a path that is known only in part: an unknown part with slashes may be any number of
-    names.
-    """
-    names: list[str] = []
-    for name in path.split("/"):
-        if name == "..":
-            # Nobody knows how many names there were before.
-            names = ["**"] if "**" in names else names[:-1]
-        elif name not in ("", "."):
-            names.append("**" if has_unknown_part(name) else name.casefold())
-    return tuple(names)
 
 
 @lru_cache(maxsize=256)

@@ -385,12 +385,12 @@ def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
 
 
-def resolve(act: Act, *, reads: bool = True) -> Act:
+def resolve(act: Act, *, reads: bool = True, real_path: Callable[[str], str] = os.path.realpath) -> Act:
     """Return an act with facts from the disk: the real targets of its paths and of links in its command, the
     start folder of its command, and the current content of a file that it writes, unless the file is on
-    another machine (`reads`). Blocks.
+    another machine (`reads`). Blocks. Whoever resolves many acts at once has a `real_path` that remembers.
     """
-    real = {path: os.path.realpath(path) for path in act.paths if "\0" not in path}
+    real = {path: real_path(path) for path in act.paths if "\0" not in path}
     changes = [
         replace(
             change,
@@ -399,7 +399,7 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         )
         for change in act.changes
     ]
-    links = tuple(dict.fromkeys(_links_in(act))) if reads else ()
+    links = tuple(dict.fromkeys(_links_in(act, real_path))) if reads else ()
     folders = () if act.script is None or not act.roots else act.folders()[1:]
     leaves = [real for path, real in links if path in folders and not act.is_in_roots(real)]
     doubts = [f"a link leads to a folder outside the session: {folder}" for folder in leaves[:1]]
@@ -407,21 +407,21 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         act,
         paths=tuple(dict.fromkeys([*act.paths, *real.values()])),
         real_paths=tuple(dict.fromkeys(real.values())),
-        real_start="" if act.script is None else os.path.realpath(act.start),
+        real_start="" if act.script is None else real_path(act.start),
         changes=tuple(changes),
         links=links,
         doubts=(*act.doubts, *doubts),
     )
 
 
-def _links_in(act: Act) -> Iterator[tuple[str, str]]:
+def _links_in(act: Act, real_path: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     """Paths in a command that are links or lead through one, whether or not a file is there, with their real
     targets. What is not known of a name stays so.
     """
     for folder, text in islice(places_in(act), MOST_LOOKUPS):
         spelled = os.path.join(folder, os.path.expanduser(text))
         known = "/".join(takewhile(globs.is_known, spelled.split("/")))
-        if "\0" not in known and (real := os.path.realpath(known)) != os.path.normpath(known):
+        if "\0" not in known and (real := real_path(known)) != os.path.normpath(known):
             yield globs.absolute(text, folder, home=act.home), real + spelled[len(known) :]
 
 

@@ -3,7 +3,7 @@
 Pure. One reader for both uses. Where it finds no `objection`, the words are exactly those that every shell
 would hand on; only such a line can be allowed. Else it goes on for rules that ask or deny, and would rather
 find a command too many than one too few: it follows quotes, substitutions, subshells, redirections and
-here-documents. What is only known when the line runs is a mark in a word, as `partial_words` says, and
+here-documents. What is only known when the line runs is a mark in a word, as `globs` says, and
 `is_open` says that the line might run anything at all.
 """
 
@@ -87,8 +87,8 @@ class LineCommand(NamedTuple):
     """One command of a line, with the assignments and words before it."""
 
     words: Words
-    is_piped: bool
-    bodies: Words
+    is_piped: bool = False
+    bodies: Words = ()
     """Texts that the line itself passes to it."""
 
 
@@ -108,28 +108,24 @@ class LineReader:
         self._bodies: list[str] = []
         self._ends: list[tuple[str, bool]] = []  # the words that end here-documents, and if they are quoted
         if depth > _DEEPEST or len(self._line) > MOST_CHARACTERS:
-            self._give_up(f"the command is longer than {MOST_CHARACTERS} characters")
+            self._object(f"the command is longer than {MOST_CHARACTERS} characters", gives_up=True)
         for character in set(self._line):
             # Of categories that cannot be seen, or that make text look like something else.
             if character not in " \t\n" and unicodedata.category(character)[0] in "CZ":
                 self._object(f"the command contains the invisible character U+{ord(character):04X}")
         self._read()
 
-    def _object(self, why: str) -> None:
+    def _object(self, why: str, *, gives_up: bool = False) -> None:
         self.objection = self.objection or why
-        if len(self._line) > MOST_FOLLOWED:
+        if gives_up or len(self._line) > MOST_FOLLOWED:
             self.is_open, self._at = True, len(self._line)
-
-    def _give_up(self, why: str) -> None:
-        self._object(why)
-        self.is_open, self._at = True, len(self._line)
 
     def _read(self) -> None:
         count = 0
         while self._at < len(self._line):
             start, count = self._at, count + 1
             if count > MOST_READ:
-                self._give_up(f"the command has more than {MOST_READ} words")
+                self._object(f"the command has more than {MOST_READ} words", gives_up=True)
             elif (match := self._take(_BETWEEN_WORDS)) is None:
                 self._add_word(self._word(), self._line[start : self._at].replace("\\\n", ""))
             elif match.lastgroup == "redirection":
@@ -170,7 +166,7 @@ class LineReader:
 
     def _end_command(self) -> None:
         if self._targets:
-            self.commands.append(LineCommand((":", *self._targets), is_piped=False, bodies=()))
+            self.commands.append(LineCommand((":", *self._targets)))
         if self._words:
             is_piped = self._operator in ("|", "|&")
             self.commands.append(LineCommand(tuple(self._words), is_piped, tuple(self._bodies)))
@@ -202,10 +198,10 @@ class LineReader:
             case "double":
                 text = self._text(_QUOTED, before)[len(before) :]
                 if not self._take(_QUOTE):
-                    self._give_up('a quote (") is not closed')
+                    self._object('a quote (") is not closed', gives_up=True)
                 return text
             case "unclosed":
-                self._give_up("a quote (') is not closed")
+                self._object("a quote (') is not closed", gives_up=True)
             case "escape":
                 if piece == "\\":
                     self._object("the command ends with a backslash")

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
+from dragoman.decoders import convert
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize_line
@@ -61,10 +61,6 @@ class LoginPlan(Struct, frozen=True, kw_only=True):
     """Possible help, one sentence per method. Also useful after a failed step."""
 
 
-_LoginWay: TypeAlias = tuple[int, AuthenticateStep | TerminalLoginStep | None, str]
-"""How soon it is tried, how, and what a person could do instead."""
-
-
 def plan_login(
     auth_methods: Iterable[v1.AuthMethod | Mapping[str, object]],
     environ: Mapping[str, str],
@@ -85,50 +81,56 @@ def plan_login(
     return LoginPlan(step=best, missing=tuple(advice for _, _, advice in ways))
 
 
-class _Method(Struct, frozen=True, kw_only=True):
+class _Method(Struct, frozen=True):
+    """A method as it was offered."""
+
     id: str
     name: str
-    about: str
-    kind: str
-    variables: tuple[str, ...] = ()
+    type: str = "agent"
+    description: object = None
+    vars: object = None
+
+    @property
+    def about(self) -> str:
+        return self.description if isinstance(self.description, str) else ""
+
+    @property
+    def variables(self) -> Sequence[str]:
+        """The environment variables that it names: one of the protocol's kind, in its texts."""
+        entries = self.vars if isinstance(self.vars, list) else []
+        names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
+        named = _VARIABLE.findall(f"{self.name} {self.about}") if self.type == "agent" else names
+        return list(dict.fromkeys(name for name in named if isinstance(name, str) and name))
+
+
+class _TerminalMethod(_Method, frozen=True):
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
 
 
 def _read(method: v1.AuthMethod | Mapping[str, Any]) -> _Method | None:
-    """A method as it was offered, or None if it is not even one by its shape."""
+    """A method, or None if it is not even one by its shape."""
     fields = method if isinstance(method, Mapping) else msgspec.json.decode(write(method))
-    kind, method_id, name = fields.get("type", "agent"), fields.get("id"), fields.get("name")
-    about = fields.get("description")
-    if not isinstance(method_id, str) or not isinstance(name, str) or not isinstance(kind, str):
+    # In some languages an empty object is written as an empty list.
+    members = {name: value for name, value in fields.items() if value or name not in ("args", "env")}
+    try:
+        return convert(members, _TerminalMethod if members.get("type") == "terminal" else _Method)
+    except msgspec.ValidationError:
         return None
-    read = _Method(id=method_id, name=name, about=about if isinstance(about, str) else "", kind=kind)
-    if kind == "terminal":
-        args, env = fields.get("args") or [], fields.get("env") or {}
-        if not _are_texts(args, list) or not _are_texts(env, dict) or not _are_texts([*env.values()], list):
-            return None
-        return replace(read, args=tuple(args), env=env)
-    entries = entries if isinstance(entries := fields.get("vars"), list) else []
-    names = [each.get("name") for each in entries if isinstance(each, dict)]
-    named = _VARIABLE.findall(f"{name} {read.about}") if kind == "agent" else names
-    return replace(
-        read, variables=tuple(dict.fromkeys(each for each in named if isinstance(each, str) and each))
-    )
 
 
-def _are_texts(values: object, kind: type[list[Any]] | type[dict[Any, Any]]) -> bool:
-    return isinstance(values, kind) and all(isinstance(value, str) for value in values)
-
-
-def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, tty: bool) -> _LoginWay:
+def _way(
+    method: _Method, environ: Mapping[str, str], has: Collection[str], *, tty: bool
+) -> tuple[int, AuthenticateStep | TerminalLoginStep | None, str]:
+    """How soon it is tried, how, and what a person could do instead."""
     title = f"{sanitize_line(method.name)} ({sanitize_line(method.id)})"
     about = f": {sanitize_line(method.about)}" if method.about else ""
-    if method.kind == "terminal":
+    if isinstance(method, _TerminalMethod):
         run = TerminalLoginStep(method_id=method.id, name=method.name, args=method.args, env=method.env)
         need = "" if tty else "; it needs a terminal: run this command in a terminal"
         return 3, run if tty else None, f"{title} is a login in a terminal{about}{need}"
     lacking = _missing_variables(method.variables, environ, has)
-    if method.kind != "agent":
+    if method.type != "agent":
         return 9, None, f"{title}: {lacking or 'it is of a kind that this client does not know'}"
     # What is likely to work without a person comes first; what surely lacks something comes last.
     needs_person = _NEEDS_A_PERSON.search(f"{method.id} {method.name} {method.about}")

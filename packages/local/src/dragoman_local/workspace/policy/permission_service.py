@@ -122,14 +122,16 @@ class PermissionService:
         self._leaves_rest = leaves_rest
         self._lent_options = lent_options
         self._threads = threads
-        self._home = os.path.expanduser("~") if home is None else home
-        self._default = ActContext(agent=agent, roots=with_real_paths(roots), home=self._home)
+        self._default = ActContext(
+            agent=agent,
+            roots=with_real_paths(roots),
+            home=os.path.expanduser("~") if home is None else home,
+        )
         self._sessions: dict[str, ActContext] = {}
 
-    def open(self, session_id: str, *, roots: Sequence[str], agent: str | None = None) -> None:
+    def open(self, session_id: str, *, roots: Sequence[str]) -> None:
         """Set a session's folders, if they differ from the desk's."""
-        name = self._default.agent if agent is None else agent
-        self._sessions[session_id] = ActContext(agent=name, roots=with_real_paths(roots), home=self._home)
+        self._sessions[session_id] = replace(self._default, roots=with_real_paths(roots))
 
     # The two doors.
 
@@ -192,8 +194,7 @@ class PermissionService:
         """Return the act of a request, with facts from the disk, and all messages about its call."""
         session_id, call = request.session_id, request.tool_call
         known_call = None if self._tool_calls is None else self._tool_calls(session_id, call)
-        setting = self.setting(session_id)
-        act = act_of_call(call, setting, session_id=session_id, known_call=known_call)
+        act = act_of_call(call, self.setting(session_id), session_id=session_id, known_call=known_call)
         return self._resolve(act), fold_calls(call, known_call)
 
     def _resolve(self, act: Act) -> Act:
@@ -308,12 +309,11 @@ class LocalDesk:
         self.roots = roots
         if door:
             write_approve_mode(door, rules.approve, agent=agent)
-        remembered_rules = RememberedRules(policy_paths().remembered_file)
         self.permissions = PermissionService(
             partial(load_policy, roots=roots, file=rules.policy, approve=rules.approve),
             asker=user.permissions,
             audit=audit or AuditLog(policy_paths().audit),
-            remembered_rules=None if place == "there" else remembered_rules,
+            remembered_rules=None if place == "there" else RememberedRules(policy_paths().remembered_file),
             agent=agent,
             roots=roots,
             find_tool_call=find_tool_call,
@@ -334,9 +334,9 @@ class ReportedAuditLog(AuditLog):
     """Also reports every line, and failures to write, to the event loop that made it."""
 
     def __init__(self, *, on_entry: Callable[[AuditEntry], None], on_failure: Callable[[str], None]) -> None:
-        tell = asyncio.get_running_loop().call_soon_threadsafe
-        super().__init__(policy_paths().audit, on_line=lambda line: tell(on_entry, line))
-        self._tell_failure: Callable[[str], object] = lambda why: tell(on_failure, why)
+        super().__init__(policy_paths().audit)
+        self._tell = asyncio.get_running_loop().call_soon_threadsafe
+        self._on_entry, self._on_failure = on_entry, on_failure
         self._has_failed = False
 
     def append(self, line: AuditEntry) -> None:
@@ -346,7 +346,10 @@ class ReportedAuditLog(AuditLog):
             if not self._has_failed:
                 self._has_failed = True
                 why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
-                remedy = "set XDG_STATE_HOME to a folder where it can be"
-                self._tell_failure(f"{why}, so nothing is permitted; {remedy}")
+                self._tell(
+                    self._on_failure,
+                    f"{why}, so nothing is permitted; set XDG_STATE_HOME to a folder where it can be",
+                )
             raise  # what is not written down is not permitted
         self._has_failed = False
+        self._tell(self._on_entry, line)

@@ -108,8 +108,17 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     def explain(self, act: Act) -> Sequence[tuple[str, Sequence[PolicyStep], PolicyDecision]]:
         """Return the same with every rule on the way: command, steps, decision."""
+        rules = [rule for layer in self.layers for rule in layer.rules]
         return [
-            (" ".join(part.words or ()), self._steps(part), self._decide_part(part)) for part in parts_of(act)
+            (
+                " ".join(part.words or ()),
+                [
+                    PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
+                    for rule in (*rules, *self.remembered_rules)
+                ],
+                self._decide_part(part),
+            )
+            for part in parts_of(act)
         ]
 
     def about_servers(self) -> Policy:
@@ -134,18 +143,17 @@ class Policy(Struct, frozen=True, kw_only=True):
         )
         if decision.outcome != "ask":
             return decision
-        if guards is None and (
-            remembered_decision := _first_match(self.remembered_rules, part, "a person answered so for good")[
-                1
-            ]
-        ):
-            return remembered_decision
+        _, remembered = _first_match(self.remembered_rules, part, "a person answered so for good")
+        if guards is None and remembered is not None:
+            return remembered
+        if self.approve is None:
+            return decision
         # Whoever wrote a rule that asks wants a person; only `approve all` speaks for one. Whoever wrote one
         # that denies has spoken: only a person may say that it does not mean this.
-        is_reserved = guards is not None or decision.needs_person
-        return self._apply_approval(
-            decision, part, wants_person=(is_reserved or (decision.is_rule and self.approve == "reads"))
-        )
+        if guards is not None or decision.needs_person or (decision.is_rule and self.approve == "reads"):
+            why = f"nobody can be asked here; {decision.why}"
+            return PolicyDecision(outcome="deny", rule=decision.rule, why=why)
+        return _approved(self.approve, part)
 
     def _default(self, part: ActPart) -> PolicyDecision:
         why = _with_doubt(_NO_RULE, part)
@@ -183,36 +191,23 @@ class Policy(Struct, frozen=True, kw_only=True):
             return None
         return PolicyDecision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
 
-    def _apply_approval(
-        self, decision: PolicyDecision, part: ActPart, *, wants_person: bool
-    ) -> PolicyDecision:
-        if self.approve is None:
-            return decision
-        if wants_person:
-            return PolicyDecision(
-                outcome="deny", rule=decision.rule, why=f"nobody can be asked here; {decision.why}"
-            )
-        approves = self.approve == "all" or (self.approve == "reads" and part.act.is_read)
-        why = f"nobody can be asked here, and --approve {self.approve} {_APPROVED[self.approve]}"
-        return PolicyDecision(
-            outcome="allow" if approves else "deny",
-            rule=f"approve {self.approve}",
-            why=why if approves else _with_doubt(why, part),
-        )
-
-    def _steps(self, part: ActPart) -> Sequence[PolicyStep]:
-        return [
-            PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
-            for rules in (*(layer.rules for layer in self.layers), self.remembered_rules)
-            for rule in rules
-        ]
-
 
 _APPROVED: Final[dict[Approve, str]] = {
     "all": "allows everything that no rule denies",
     "reads": "allows only reading in the session's folders",
     "none": "allows nothing without a rule",
 }
+
+
+def _approved(approve: Approve, part: ActPart) -> PolicyDecision:
+    """The decision in the place of a person."""
+    approves = approve == "all" or (approve == "reads" and part.act.is_read)
+    why = f"nobody can be asked here, and --approve {approve} {_APPROVED[approve]}"
+    return PolicyDecision(
+        outcome="allow" if approves else "deny",
+        rule=f"approve {approve}",
+        why=why if approves else _with_doubt(why, part),
+    )
 
 
 def _first_match(

@@ -14,10 +14,10 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, Literal
 
@@ -31,7 +31,6 @@ from dragoman.system.files import CAREFUL, lock, open_regular
 from dragoman.system.folders import user_folder
 from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
-from dragoman.text.toml import toml_skeleton
 from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.policy import globs
 from dragoman_local.workspace.policy.act import Act, ActContext
@@ -39,18 +38,16 @@ from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.commands import literal_pattern
 from dragoman_local.workspace.policy.globs import is_plain, literal
 from dragoman_local.workspace.policy.policy import Approve, Policy, PolicyLayer
-from dragoman_local.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
+from dragoman_local.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy, rule_lines
 from dragoman_local.workspace.policy.policy_paths import policy_paths, project_file
 from dragoman_local.workspace.policy.rules import PolicyRule
-from dragoman_local.workspace.policy.shell import CommandScript, read_line
+from dragoman_local.workspace.policy.shell import read_line
 
 MOST_BYTES: Final = 1_048_576
 """The most bytes of a policy: reading a larger file would be a way to stop us."""
 
 PARSED: Final = 256
 """The texts whose rules are cached: parsing takes a hundred times as long as reading."""
-
-_NOTHING: Final = Rulebook((), None, ())
 
 
 def load_policy(
@@ -66,8 +63,7 @@ def load_policy(
     books = [] if file is None else [(file, read_file(file) if rules is None else rules, False)]
     user = read_if_there(where.policy)
     if project := project_file(roots):
-        is_project_trusted = is_trusted(roots[0], user.trust, home=where.home)
-        books.append((project, read_if_there(project), not is_project_trusted))
+        books.append((project, read_if_there(project), not is_trusted(roots[0], user.trust, home=where.home)))
     books.append((where.policy, user, False))
     layers = [
         PolicyLayer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
@@ -121,8 +117,7 @@ def read_file(path: str) -> Rulebook:
 
 
 def read_if_there(path: str) -> Rulebook:
-    text = read_text(path)
-    return _NOTHING if text is None else _parse(text, path)
+    return _parse(read_text(path) or "", path)
 
 
 _parse = lru_cache(maxsize=PARSED)(read_policy)
@@ -253,7 +248,10 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
         # The same words do something else in another folder. A rejection holds in the whole project.
         if decision == "allow":
             fields["folder"] = place_patterns(act.start)
-        return {**fields, **_command_conditions(act.script)}
+        # Keep one plain command as such; what is more than that, only as the very line that it is.
+        if act.script.commands == (tuple(shlex.split(act.script.text)),):
+            return {**fields, "command": [literal_pattern(act.script.commands[0])]}
+        return {**fields, "command_line": [act.script.text]}
     fields["kind"] = sorted(act.kinds)
     if act.tool:
         fields["tool"] = [literal(act.tool)]
@@ -263,15 +261,6 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
         return {**fields, "path": [*map(literal, act.paths)]} if is_clear else None
     # A tool without a name and without a path, or with another input, could be anything the next time.
     return fields if act.tool and act.is_clear and not act.possible_places else None
-
-
-def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
-    """Keep one plain command as such; what is more than that, only as the very line that it is."""
-    try:
-        is_plain = len(script.commands) == 1 and tuple(shlex.split(script.text)) == script.commands[0]
-    except ValueError:
-        is_plain = False
-    return {"command": [literal_pattern(script.commands[0])]} if is_plain else {"command_line": [script.text]}
 
 
 def place_patterns(path: str) -> Sequence[str]:
@@ -306,52 +295,45 @@ class RememberedRules:
 
     def add(self, block: str, *, head: str = "") -> None:
         """Append rules to the file; `head` begins a new one."""
-        with self._lock_file():
-            text = read_text(self.path) or head
-            self._replace(f"{text.rstrip()}\n\n{block}".lstrip())
+        self._change(lambda text: f"{(text or head).rstrip()}\n\n{block}".lstrip())
 
     def take_back(self, block: str) -> None:
         """Delete a rule that `remember` has just kept."""
-        with self._lock_file():
-            before, _, after = (read_text(self.path) or "").rpartition(block)
-            self._replace(before + after)
+        self._change(lambda text: "".join(text.rpartition(block)[::2]))
 
     def forget(self, line: int) -> bool:
         """Delete the rule that begins in a line, with its comment; return whether there was one."""
-        with self._lock_file():
-            text = read_text(self.path) or ""
+
+        def without(text: str) -> str:
             lines, starts = text.splitlines(keepends=True), _blocks(text)
             if line not in starts:
-                return False
+                return text
             end = min((start for header, start in starts.items() if header > line), default=len(lines))
-            self._replace("".join(lines[: starts[line]] + lines[end:]))
-        return True
+            return "".join(lines[: starts[line]] + lines[end:])
 
-    @contextmanager
-    def _lock_file(self) -> Iterator[None]:
-        folder = os.path.dirname(self.path)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return self._change(without)
+
+    def _change(self, edit: Callable[[str], str]) -> bool:
+        """Edit the text, while nobody else does; return whether it is another one then."""
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
         try:
             lock(descriptor)
-            yield
+            before = read_text(self.path) or ""
+            after = edit(before)
+            if after != before:
+                read_policy(after, self.path)  # what we write must be readable, or nobody could start again
+                with replacement_of(Path(self.path), mode=PRIVATE) as copy:
+                    copy.write_bytes(after.encode())
         finally:
             os.close(descriptor)
-
-    def _replace(self, text: str) -> None:
-        read_policy(text, self.path)  # what we write must be readable, or nobody could start again
-        with replacement_of(Path(self.path), mode=PRIVATE) as copy:
-            copy.write_bytes(text.encode())
+        return after != before
 
 
 def _blocks(text: str) -> dict[int, int]:
     """The line of each rule's header, with the index of the line where its comment begins."""
-    lines = text.splitlines()
-    blocks: dict[int, int] = {}
-    for number, line in enumerate(toml_skeleton(text).splitlines(), 1):
-        if re.match(r"^\s*\[\[\s*rule\s*\]\]", line):
-            begin = number - 1
-            while begin > 0 and lines[begin - 1].lstrip().startswith("#"):
-                begin -= 1
-            blocks[number] = begin
-    return blocks
+    is_comment = [line.lstrip().startswith("#") for line in text.splitlines()]
+    return {
+        header: header - 1 - len([*takewhile(bool, reversed(is_comment[: header - 1]))])
+        for header in rule_lines(text)
+    }

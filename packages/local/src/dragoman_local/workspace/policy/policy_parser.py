@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, cast
 
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1.tool_call import TOOL_KINDS
@@ -31,7 +31,6 @@ class PolicyError(LocalMistake):
 
     def __init__(self, source: str, line: int, why: str) -> None:
         super().__init__(f"{source}:{line}: {why}" if line else f"{source}: {why}")
-        self.source = source
         self.line = line
         self.why = why
 
@@ -56,27 +55,30 @@ def read_policy(text: str, source: str) -> Rulebook:
     return _PolicyParser(text, source).book(data)
 
 
+def rule_lines(text: str) -> list[int]:
+    """Return the numbers of the lines with the header of a rule."""
+    return [n for n, line in enumerate(toml_skeleton(text).splitlines(), 1) if _HEADER.match(line)]
+
+
 class _PolicyParser:
     def __init__(self, text: str, source: str) -> None:
         self._source = source
         self._lines = toml_skeleton(text).splitlines()
-        self._headers = [n for n, line in enumerate(self._lines, 1) if _HEADER.match(line)]
+        self._headers = rule_lines(text)
 
     def book(self, data: Mapping[str, Any]) -> Rulebook:
         lines = range(1, self._headers[0] if self._headers else len(self._lines) + 1)
         self._check_names(data, FILE_KEYS, lines)
         is_known = data.get("version", VERSION) == VERSION
         self._check(is_known, "version", lines, f"only version {VERSION} is known")
-        rules, default = data.get("rule", []), data.get("default")
+        rules = data.get("rule", [])
         is_table = isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules)
         self._check(is_table, "rule", range(1, len(self._lines) + 1), "rules are written as [[rule]]")
-        self._check(
-            default is None or _is_outcome(default), "default", lines, _one_of("default", STRICTNESS, default)
-        )
+        default = self._outcome(data, "default", lines) if "default" in data else None
         return Rulebook(
             tuple(self._rule(n, rule) for n, rule in enumerate(rules)),
             default,
-            (self._texts(data, "trust", lines)),
+            self._texts(data, "trust", lines),
         )
 
     def _rule(self, number: int, data: Mapping[str, Any]) -> PolicyRule:
@@ -84,8 +86,7 @@ class _PolicyParser:
         first = self._headers[number] if number < len(self._headers) else 1
         lines = range(first, next(iter(self._headers[number + 1 :]), len(self._lines) + 1))
         self._check_names(data, RULE_KEYS, lines)
-        decision, unreadable = data.get("decision"), data.get("unreadable", False)
-        self._check(_is_outcome(decision), "decision", lines, _one_of("decision", STRICTNESS, decision))
+        decision, unreadable = self._outcome(data, "decision", lines), data.get("unreadable", False)
         for key in ("name", "note"):
             self._check(isinstance(data.get(key, ""), str), key, lines, f"{key} must be text")
         fields: dict[str, Any] = {key: self._texts(data, key, lines) for key in _LISTS}
@@ -94,12 +95,18 @@ class _PolicyParser:
         self._check(suits, "unreadable", lines, "unreadable is for rules that allow")
         return PolicyRule(
             **{**fields, "command": tuple(map(read_pattern, fields["command"]))},
-            decision=data["decision"],
+            decision=decision,
             unreadable=unreadable,
             name=data.get("name", ""),
             source=self._source,
             line=lines.start,
         )
+
+    def _outcome(self, data: Mapping[str, Any], key: str, lines: range) -> Outcome:
+        value = data.get(key)
+        why = f"{key} must be one of {', '.join(STRICTNESS)}; it is {value!r}"
+        self._check(isinstance(value, str) and value in STRICTNESS, key, lines, why)
+        return cast(Outcome, value)
 
     def _texts(self, data: Mapping[str, Any], key: str, lines: range) -> tuple[str, ...]:
         value = data.get(key, [])
@@ -144,14 +151,6 @@ def _objection(key: str, text: str) -> str | None:
     except BadPattern as error:
         return f"{error}: {text!r}"
     return None
-
-
-def _is_outcome(value: object) -> TypeGuard[Outcome]:
-    return isinstance(value, str) and value in STRICTNESS
-
-
-def _one_of(key: str, values: Iterable[str], value: object) -> str:
-    return f"{key} must be one of {', '.join(values)}; it is {value!r}"
 
 
 def _known_names(names: Iterable[str] | Sequence[str]) -> str:

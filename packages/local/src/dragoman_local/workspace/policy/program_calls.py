@@ -152,10 +152,6 @@ ALIASES: Final = {
 """Names with the same options."""
 
 
-def entry_for(program: str, subcommand: str = "") -> ProgramEntry | None:
-    return _table().get((program, subcommand))
-
-
 @cache
 def has_subcommands(program: str) -> bool:
     return any(name == program and subcommand for name, subcommand in _table())
@@ -217,37 +213,6 @@ class GivenFlag(NamedTuple):
     value: str | None = None
 
 
-class ProgramCall(NamedTuple):
-    """A parsed command."""
-
-    program: str
-    subcommand: str
-    entry: ProgramEntry | None
-    flags: tuple[GivenFlag, ...]
-    operands: tuple[str, ...]
-    """The operands without the subcommand."""
-    doubt: str | None
-    """The reason why it is not understood; None if it is."""
-    carried: ProgramCall | None = None
-    """The command that it runs, if that is one of its operands."""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the table has its program, even without these words."""
-        return self.entry is not None or has_subcommands(self.program)
-
-    @property
-    def only_reads(self) -> bool:
-        return self.doubt is None and self.entry is not None and "reads" in self.entry.marks
-
-    def code_places(self) -> Iterator[str]:
-        """Return places of code that it may run, as far as its words name them."""
-        if self.carried is not None:
-            yield from self.carried.code_places()
-        elif self.entry is not None and not self.entry.marks.isdisjoint(("project", "script")):
-            yield from (*self.operands, *(flag.value for flag in self.flags if flag.value))
-
-
 @lru_cache(maxsize=4096)
 def program_name(word: str) -> str:
     """Return a program's name in the table, in any folder, case or version."""
@@ -260,73 +225,86 @@ def program_name(word: str) -> str:
 @lru_cache(maxsize=256)
 def read_call(words: tuple[str, ...]) -> ProgramCall:
     """Return the meaning of a command's words for its program."""
-    return _CallReader(words).read()
+    return ProgramCall(words)
 
 
-class _CallReader:
+class ProgramCall:
+    """A parsed command. Constructing parses it; nothing changes it later."""
+
     def __init__(self, words: tuple[str, ...]) -> None:
-        self._name = program_name(words[0])
+        self.program = program_name(words[0])
+        self.subcommand = ""
+        self.entry = _table().get((self.program, ""))
+        self.flags: tuple[GivenFlag, ...] = ()
+        self.operands: tuple[str, ...] = ()
+        """The operands without the subcommand."""
+        self.carried: ProgramCall | None = None
+        """The command that it runs, if that is one of its operands."""
+        self.doubt: str | None = None
+        """The reason why it is not understood; None if it is."""
         self._words = deque(words[1:])
-        self._entry = entry_for(self._name)
-        self._wants_subcommand = has_subcommands(self._name)
-        self._subcommand = ""
-        self._flags: list[GivenFlag] = []
-        self._operands: list[str] = []
-        self._carried: ProgramCall | None = None
-        self._doubt: str | None = None
         name = words[0].rpartition("/")[2]
         if not is_of_system(words[0]) or name != name.casefold():
             self._object(f"{words[0]} is not a program of the system")
+        self._read()
 
-    def read(self) -> ProgramCall:
+    @property
+    def is_known(self) -> bool:
+        """Whether the table has its program, even without these words."""
+        return self.entry is not None or has_subcommands(self.program)
+
+    @property
+    def only_reads(self) -> bool:
+        return self.doubt is None and self._has("reads")
+
+    def code_places(self) -> Iterator[str]:
+        """Return places of code that it may run, as far as its words name them."""
+        if self.carried is not None:
+            yield from self.carried.code_places()
+        elif self._has("project") or self._has("script"):
+            yield from (*self.operands, *(flag.value for flag in self.flags if flag.value))
+
+    def _has(self, mark: str) -> bool:
+        return self.entry is not None and mark in self.entry.marks
+
+    def _object(self, doubt: str) -> None:
+        self.doubt = self.doubt or doubt
+
+    def _read(self) -> None:
+        wants_subcommand = has_subcommands(self.program)
         while self._words:
             word = self._words.popleft()
             if word.startswith("-") and len(word) > 1 and not self._has("any"):
                 self._read_flag(word)
-            elif self._wants_subcommand:
-                self._wants_subcommand, self._subcommand = False, word
-                self._entry = entry_for(self._name, word)
+            elif wants_subcommand:
+                wants_subcommand, self.subcommand = False, word
+                self.entry = _table().get((self.program, word))
             else:
-                self._operands.append(word)
+                self.operands += (word,)
                 if self._has("script") or self._has("carries"):
                     self._take_rest()
-        carries = any(flag.option and flag.option.takes == ">" for flag in self._flags)
-        if self._operands and (carries or self._has("carries")):
-            self._carried = read_call(tuple(self._operands))
-        self._doubt = self._doubt or self._check()
-        return ProgramCall(
-            self._name,
-            self._subcommand,
-            self._entry,
-            tuple(self._flags),
-            tuple(self._operands),
-            self._doubt,
-            self._carried,
-        )
-
-    def _has(self, mark: str) -> bool:
-        return self._entry is not None and mark in self._entry.marks
-
-    def _object(self, doubt: str) -> None:
-        self._doubt = self._doubt or doubt
+        carries = any(flag.option and flag.option.takes == ">" for flag in self.flags)
+        if self.operands and (carries or self._has("carries")):
+            self.carried = read_call(self.operands)
+        self.doubt = self.doubt or self._check()
 
     def _take_rest(self) -> None:
-        self._operands += self._words
+        self.operands += tuple(self._words)
         self._words.clear()
 
     def _read_flag(self, word: str) -> None:
-        options = self._entry.options if self._entry is not None else {}
+        options = self.entry.options if self.entry is not None else {}
         name, equals, value = word.partition("=")
         if word == "--":
             self._take_rest()
             if self._has("project"):
-                self._object(f"{self._name} passes on everything after --")
+                self._object(f"{self.program} passes on everything after --")
         elif word in options:
             self._take(word, options[word], None)
         elif word.startswith("--") or self._has("onedash"):
             self._take(name, options.get(name), value if equals else None)
         elif self._has("digits") and _NUMBER.fullmatch(word):
-            self._flags.append(GivenFlag(word, ProgramOption((word,), "")))
+            self.flags += (GivenFlag(word, ProgramOption((word,), "")),)
         else:
             self._take_letters(word, options)
 
@@ -346,7 +324,7 @@ class _CallReader:
         if option is None:
             self._object(f"the option {name} of {self._title} is not in the table of harmless options")
         elif option.takes == ">":
-            self._operands += [value] if value is not None else []
+            self.operands += () if value is None else (value,)
             self._take_rest()
         elif option.takes == "=" and value is None:
             follows = self._words[0] if self._words else None
@@ -356,19 +334,19 @@ class _CallReader:
                 value = self._words.popleft()
         elif not option.takes and value is not None:
             self._object(f"the option {name} of {self._title} takes no value")
-        self._flags.append(GivenFlag(name, option, value))
+        self.flags += (GivenFlag(name, option, value),)
 
     @property
     def _title(self) -> str:
-        return f"{self._name} {self._subcommand}".rstrip()
+        return f"{self.program} {self.subcommand}".rstrip()
 
     def _check(self) -> str | None:
         """Doubts about the operands, when all options are known."""
-        if self._entry is None:
+        if self.entry is None:
             return f"{self._title} is not in the table of programs"
-        if self._carried is not None:
-            return self._carried.doubt
-        operands, flags = self._operands, self._flags
+        if self.carried is not None:
+            return self.carried.doubt
+        operands, flags = self.operands, self.flags
         starts = self._has("script") or self._has("carries")
         tells_version = bool(flags) and flags[-1].text in ("-V", "-v", "--version")
         scripts = [flag.value or "" for flag in flags if flag.text in ("-e", "--expression")] or operands[:1]
@@ -378,7 +356,7 @@ class _CallReader:
                 starts and len(operands) != 1 and not tells_version,
                 f"Dragoman can't tell what {self._title} would run, or with which options",
             ),
-            (starts and operands[:1] == ["-"], f"{self._title} would run its input"),
+            (starts and operands[:1] == ("-",), f"{self._title} would run its input"),
             (
                 self._has("project") and any(each.startswith("@") for each in operands),
                 f"{self._title} takes words from a file",
@@ -389,12 +367,12 @@ class _CallReader:
                 f"{self._title} is given a setting",
             ),
             (
-                self._name == "git" and any("::" in each for each in operands),
+                self.program == "git" and any("::" in each for each in operands),
                 "git is given an address that it may run",
             ),
             (
-                self._name in _OPERANDS and not _OPERANDS[self._name].fullmatch(" ".join(operands)),
-                f"{self._name} may do more than show something",
+                self.program in _OPERANDS and not _OPERANDS[self.program].fullmatch(" ".join(operands)),
+                f"{self.program} may do more than show something",
             ),
             (
                 self._has("sed") and not all(map(_SED_SCRIPT.fullmatch, scripts)),

@@ -1,5 +1,5 @@
-"""Harmless options of programs: with them a program does no more than its rule allows. `programs` explains
-the format.
+"""Harmless options of programs: with them a program does no more than its rule allows. `program_calls`
+explains the format.
 
 Data alone. An option is left out if it runs or loads something, writes to a file that it names, goes to
 another folder, or takes its settings or its list of files from one; so is an option that nobody has looked

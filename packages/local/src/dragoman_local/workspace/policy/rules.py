@@ -101,15 +101,13 @@ def parts_of(act: Act) -> Sequence[ActPart]:
     whole = ActPart(act=act, doubt=act.objection())
     if script.objection is None:
         return [_part(whole, words, folders, places) for words in script.commands]
-    possible = tuple(filter(None, script.possible))
-    paths = [*act.paths, *places.of(filter(None, (*script.commands, *possible)), folders)]
     return (
         replace(
             whole,
-            possible=possible,
+            possible=script.possible,
             guesses=script.commands,
-            paths=paths,
-            trees=places.trees(possible, folders),
+            paths=[*act.paths, *places.of((*script.commands, *script.possible), folders)],
+            trees=places.trees(script.possible, folders),
         ),
     )
 
@@ -140,7 +138,7 @@ def places_in(act: Act) -> Iterator[tuple[str, str]]:
     """Return every text in a command that may be a path, with each folder from which it may count."""
     commands, possible = ((), ()) if act.script is None else (act.script.commands, act.script.possible)
     for words in dict.fromkeys(chain(commands, possible or chain(*map(possible_in_arguments, commands)))):
-        yield from _texts_in(words, _bases(words, act.folders(), act.home)) if words else ()
+        yield from _texts_in(words, _bases(words, act.folders(), act.home))
 
 
 _NESTED: Final = "git would run below the session's folder, where another repository may say what it runs"
@@ -156,48 +154,41 @@ class Relevance(NamedTuple):
 def relevance(rule: PolicyRule, part: ActPart) -> Relevance:
     """Whether a rule matches this act: an allowing rule does or does not, an asking or denying rule may."""
     if rule.decision == "allow":
-        why = _allows(rule, part)
+        why = next(_objections(rule, part), None)
         return Relevance(Certainty.YES if why is None else Certainty.NO, why)
     return _restricts(rule, part)
 
 
-def _allows(rule: PolicyRule, part: ActPart) -> str | None:
-    act = part.act
-    if why := _elsewhere(rule, act, fold=False) or _other_kind(rule, act) or _paths_not_allowed(rule, act):
-        return why
-    if rule.command and act.script is None:
-        return "the rule is for commands"
-    if rule.command and act.writes:
-        return "the rule is for commands, but this request also changes files"
-    words = part.words
-    if rule.command and words is not None and not any(commands.permits(each, words) for each in rule.command):
-        return "the rule is for other commands"
-    if rule.unreadable and (words is not None or not rule.command):
-        return None
-    is_spelled = words is not None and any(commands.spells(each, words) for each in rule.command)
-    why = part.doubt or (None if rule.folder else part.nested)
-    why = why or (None if is_spelled or rule.command_line else part.unknown)
-    return None if why is None else f"the command cannot be allowed by a rule: {why}"
-
-
-def _other_kind(rule: PolicyRule, act: Act) -> str | None:
+def _objections(rule: PolicyRule, part: ActPart) -> Iterator[str]:
+    """The reasons why a rule does not allow this."""
+    act, words = part.act, part.words
+    if why := _elsewhere(rule, act, fold=False):
+        yield why
     if rule.kind and not act.kinds <= set(rule.kind):
-        return "the rule is for other kinds of tools"
+        yield "the rule is for other kinds of tools"
     is_claim = bool(rule.kind) and "other" not in rule.kind and act.method == "permission"
     if is_claim and act.script is None and not act.is_clear:
-        return "the agent's description does not show that it is of this kind"
-    return None
-
-
-def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
-    if not rule.path:
-        return None
-    if act.script is None and (texts := (*act.unknown_texts, *act.doubts)):
-        return f"the rule is for paths, and the request may use another path: {texts[0]}"
-    if not act.paths:
-        return "the rule is for paths, and the request names none"
-    permits = partial(globs.permits, rule.path, roots=act.roots, home=act.home)
-    return next((f"the rule does not cover the path {path}" for path in act.paths if not permits(path)), None)
+        yield "the agent's description does not show that it is of this kind"
+    if rule.path:
+        if act.script is None and (texts := (*act.unknown_texts, *act.doubts)):
+            yield f"the rule is for paths, and the request may use another path: {texts[0]}"
+        if not act.paths:
+            yield "the rule is for paths, and the request names none"
+        permits = partial(globs.permits, rule.path, roots=act.roots, home=act.home)
+        yield from (f"the rule does not cover the path {path}" for path in act.paths if not permits(path))
+    if rule.command and act.script is None:
+        yield "the rule is for commands"
+    if rule.command and act.writes:
+        yield "the rule is for commands, but this request also changes files"
+    if rule.command and words is not None and not any(commands.permits(each, words) for each in rule.command):
+        yield "the rule is for other commands"
+    if rule.unreadable and (words is not None or not rule.command):
+        return
+    is_spelled = words is not None and any(commands.spells(each, words) for each in rule.command)
+    nested = None if rule.folder else part.nested
+    unknown = None if is_spelled or rule.command_line else part.unknown
+    if why := part.doubt or nested or unknown:
+        yield f"the command cannot be allowed by a rule: {why}"
 
 
 def _restricts(rule: PolicyRule, part: ActPart) -> Relevance:
@@ -393,10 +384,8 @@ def _values_in(word: str) -> Iterable[str]:
     if len(pieces) > MOST_PIECES:
         yield f"/{ANY}"
         return
-    rest = word
-    for piece in pieces[:-1]:
-        rest = rest[len(piece) :].lstrip("=@:,;")
-        yield from (piece, rest)
+    for piece, joint in zip(pieces, _JOINTS.finditer(word), strict=False):
+        yield from (piece, word[joint.end() :])
     if word.startswith("-") and not word.startswith("--"):
         yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
     if (at := word.lower().find("file://")) >= 0:

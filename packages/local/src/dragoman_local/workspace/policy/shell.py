@@ -4,16 +4,16 @@ Pure. `line_reader` takes a line apart; here `sh -c LINE` and a few programs tha
 one are looked through. `CommandScript.commands` then are exactly the programs that the shell would start,
 with exactly their arguments; what those do with them, `program_calls` says. What cannot be read for sure has
 an `objection` instead; then `commands` are a rough guess that holds too much, and `possible` is what
-`possible_commands` finds: good for finding what is forbidden, never for permitting. There a command counts
+`_possible` finds: good for finding what is forbidden, never for permitting. There a command counts
 with every other that it may carry: in its words, in texts that it is given, in what is fed to it. What nobody
-knows yet is a mark in a word, as `partial_words` says; `(ANY,)` is a command that nobody knows.
+knows yet is a mark in a word, as `globs` says; `(ANY,)` is a command that nobody knows.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
@@ -68,7 +68,7 @@ class CommandScript(Struct, frozen=True, kw_only=True):
     objection: str | None = None
     """The reason why it can't be read for sure; None if it can."""
     possible: tuple[Words, ...] = ()
-    """If it can't be read: every command that it might run, with marks (`unknown`) for unknown parts."""
+    """If it can't be read: every command that it might run, with marks (`globs`) for unknown parts."""
 
 
 def whole_line(script: CommandScript) -> str:
@@ -94,9 +94,8 @@ def read_line(line: str) -> CommandScript:
     try:
         return CommandScript(text=line, commands=tuple(_certain(reading, depth=0)))
     except UnreadableCommand as error:
-        return CommandScript(
-            text=line, commands=guess_words(line), objection=str(error), possible=possible_commands(reading)
-        )
+        possible = _possible(_in_line(reading, 0))
+        return CommandScript(text=line, commands=guess_words(line), objection=str(error), possible=possible)
 
 
 def read_arguments(arguments: Sequence[str]) -> CommandScript:
@@ -125,7 +124,7 @@ def _demand(is_good: bool, why: str) -> None:
         raise UnreadableCommand(why)
 
 
-def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
+def _certain(reading: LineReader, *, depth: int) -> Iterator[Words]:
     """The parts of a line, if they are certain."""
     word_count = sum(len(command.words) for command in reading.commands)
     _demand(depth <= DEEPEST, "the command starts a shell in a shell in a shell")
@@ -133,35 +132,26 @@ def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
     _demand(bool(reading.commands), "the command is empty")
     _demand(len(reading.commands) <= MOST_COMMANDS, f"the line has more than {MOST_COMMANDS} commands")
     _demand(word_count <= MOST_WORDS, f"the command has more than {MOST_WORDS} words")
-    return [
-        words
-        for command in reading.commands
-        for words in _simple(command.words, is_piped=command.is_piped, depth=depth)
-    ]
-
-
-def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
-    _demand(words[0] not in RESERVED, f"the command is a shell construct ({words[0]!r})")
-    while words and (assignment := ASSIGNS.match(words[0])):
-        _demand(is_harmless(words[0]), f"the command sets the variable {assignment[1]}")
-        words = words[1:]
-    _demand(bool(words), "the command only sets variables")
-    return _command(words, is_piped=is_piped, depth=depth)
+    for words, is_piped, _ in reading.commands:
+        _demand(words[0] not in RESERVED, f"the command is a shell construct ({words[0]!r})")
+        while words and (assignment := ASSIGNS.match(words[0])):
+            _demand(is_harmless(words[0]), f"the command sets the variable {assignment[1]}")
+            words = words[1:]
+        _demand(bool(words), "the command only sets variables")
+        yield from _command(words, is_piped=is_piped, depth=depth)
 
 
 def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     """The command that really runs."""
     # A line that begins with a flag would be a flag of the shell that it is given to.
-    is_program = bool(words and words[0]) and words[0][0] not in "-+%"
-    _demand(is_program, "the command names no program")
+    _demand(bool(words) and words[0][:1] not in ("", *"-+%"), "the command names no program")
     name, is_runner = name_of(words[0]), is_of_system(words[0])
     if is_runner and name in SHELLS:
         return _shell(words, is_piped=is_piped, depth=depth)
     _demand(name not in BUILTINS, f"{name} changes what the shell does")
     if is_runner and name in LOOKED_THROUGH:
         return _looked_through(words, is_piped=is_piped, depth=depth)
-    is_fed = is_piped and read_call(words).doubt is not None
-    _demand(not is_fed, f"something is piped into {name}, which may run it")
+    _demand(not (is_piped and read_call(words).doubt), f"something is piped into {name}, which may run it")
     return [words]
 
 
@@ -180,11 +170,9 @@ def _looked_through(words: Words, *, is_piped: bool, depth: int) -> Iterable[Wor
 
 
 def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
-    name, rest = name_of(words[0]), list(words[1:])
+    name, rest = name_of(words[0]), words[2:] if words[1:2] == ("-l",) else words[1:]
     _demand(not is_piped, f"something is piped into {name}, which would run it")
-    if rest[:1] == ["-l"]:
-        rest.pop(0)
-    if rest[:1] in (["-c"], ["-lc"]) and len(rest) == 2 and name in POSIX_SHELLS:
+    if rest[:1] in (("-c",), ("-lc",)) and len(rest) == 2 and name in POSIX_SHELLS:
         return _certain(LineReader(rest[1]), depth=depth + 1)
     if rest and not rest[0].startswith(("-", "+")) and rest[0]:
         return [words]  # a script in a file: a rule may name it
@@ -195,7 +183,8 @@ def guess_words(line: str) -> tuple[Words, ...]:
     """Return the possible words of the line: with quotes as joints, and with quotes as breaks."""
     line = line[:MOST_CHARACTERS]
     splits = (_SEPARATORS.split(_GLUE.sub("", line), MOST_WORDS), _BREAKS.split(line, MOST_WORDS))
-    return tuple(dict.fromkeys(tuple(filter(None, words))[:MOST_WORDS] for words in splits))
+    guesses = dict.fromkeys(tuple(filter(None, words))[:MOST_WORDS] for words in splits)
+    return tuple(filter(None, guesses))
 
 
 # What might run besides.
@@ -220,106 +209,93 @@ _BEFORE_COMMANDS: Final = RESERVED - {"for", "case", "select", "foreach", "repea
 """Words of the shell's language behind which a command stands."""
 
 
-def possible_commands(reading: LineReader) -> tuple[Words, ...]:
-    """Return the commands that a shell line may run."""
-    command_set = _CommandSet()
-    command_set.add_line(reading, depth=0)
-    return command_set.commands()
+_ANYTHING: Final = LineCommand((ANY,))
 
 
 @lru_cache(maxsize=64)
 def possible_in_arguments(words: Words) -> tuple[Words, ...]:
     """Return the commands that a program may run when it is started with these words, without a shell."""
-    command_set = _CommandSet()
-    command_set.add(LineCommand(tuple(map(without_marks, words)), is_piped=False, bodies=()), depth=0)
-    return command_set.commands()
+    return _possible([LineCommand(tuple(map(without_marks, words)))])
 
 
-class _CommandSet:
-    """The commands, each once."""
+def _possible(commands: Iterable[LineCommand]) -> tuple[Words, ...]:
+    """These commands and whatever they might run besides, each once."""
+    found: dict[Words, None] = {}
+    words_left = MOST_POSSIBLE_WORDS
+    walk = [iter(commands)]  # then what the command carries, what that carries, …
+    while walk:
+        depth, command = len(walk) - 1, next(walk[-1], None)
+        if command is None:
+            walk.pop()
+            continue
+        words_left -= 0 if command is _ANYTHING else len(command.words)
+        if depth > _DEEPEST or words_left <= 0 or len(found) >= MOST_POSSIBLE:
+            command = _ANYTHING
+        # What is known already need not be looked into again.
+        if command.words not in found or command.is_piped or command.bodies:
+            found[command.words] = None
+            walk.append(_carried(command, depth))
+    if len(found) >= MOST_POSSIBLE:
+        found[_ANYTHING.words] = None
+    return tuple(found)
 
-    def __init__(self) -> None:
-        self._commands: dict[Words, None] = {}
-        self._words_left = MOST_POSSIBLE_WORDS
 
-    @property
-    def _is_full(self) -> bool:
-        return self._words_left <= 0 or len(self._commands) >= MOST_POSSIBLE
+def _in_line(reading: LineReader, depth: int) -> Iterator[LineCommand]:
+    if reading.is_open or depth > _DEEPEST:
+        yield _ANYTHING
+    for command in reading.commands:
+        yield from _in_words(command)
 
-    def commands(self) -> tuple[Words, ...]:
-        if self._is_full:
-            self._add_anything()
-        return tuple(filter(None, self._commands))
 
-    def _add_anything(self) -> None:
-        self._commands[(ANY,)] = None
-
-    def add_line(self, reading: LineReader, *, depth: int) -> None:
-        if reading.is_open or depth > _DEEPEST:
-            self._add_anything()
-        for command in reading.commands:
-            self._add_simple(command, depth=depth)
-
-    def _add_simple(self, command: LineCommand, *, depth: int) -> None:
-        """A command without the assignments and words of the shell's language before it."""
-        for at, word in enumerate(command.words):
-            if ASSIGNS.match(word):
-                if not is_harmless(word):
-                    self._add_anything()
-            elif word not in _BEFORE_COMMANDS:
-                self.add(command._replace(words=command.words[at:]), depth=depth)
-                return
-
-    def add(self, command: LineCommand, *, depth: int) -> None:
-        """A command, and whatever it might run besides."""
-        words, is_piped, bodies = command
-        self._words_left -= len(words)
-        if self._is_full or depth > _DEEPEST:
-            self._add_anything()
+def _in_words(command: LineCommand) -> Iterator[LineCommand]:
+    """A command without the assignments and words of the shell's language before it."""
+    for at, word in enumerate(command.words):
+        if ASSIGNS.match(word):
+            if not is_harmless(word):
+                yield _ANYTHING
+        elif word not in _BEFORE_COMMANDS:
+            yield command._replace(words=command.words[at:])
             return
-        if words in self._commands and not is_piped and not bodies:
-            return  # what is known already need not be looked into again
-        self._commands[words] = None
-        name = name_of(words[0])
-        if has_unknown_part(words[0]) and len(words) > 1:
-            self._add_carried(words[1:], depth=depth)  # it may turn out to be nothing
-        if is_known(name):
-            self._add_carried_by(name, command, depth=depth)
 
-    def _add_carried_by(self, name: str, command: LineCommand, *, depth: int) -> None:
-        words, is_piped, bodies = command
-        call = read_call(words)
-        is_shell = name in SHELLS
-        if is_shell or is_interpreter(name):
-            flags = [word.startswith(("-", "+")) for word in words[1:]]
-            runs_unknown = (
-                all(flags) or any(map(has_unknown_part, words)) if is_shell else any(flags) and call.doubt
-            )
-            if is_piped or bodies or runs_unknown:
-                self._add_anything()
-            self._add_texts(bodies, depth=depth)
-        if call.carried is not None:
-            self._add_carried(call.operands, depth=depth)
-        if name in BUILTINS | LOOKED_THROUGH | SHELLS or (name in RUNNERS and call.doubt is not None):
-            # Any of its words may be the beginning of a command, or a whole line.
-            whole = (*words, ANY) if name in _ADDERS else words
-            for at in range(1, min(len(whole), _MOST_STARTS)):
-                self._add_carried(whole[at:], depth=depth)
-            self._add_texts((*bodies, *words[1:], " ".join(words[1:]) if name == "eval" else ""), depth=depth)
-            if len(whole) > _MOST_STARTS or any(word.startswith("-") and " " in word for word in words[1:]):
-                self._add_anything()  # it is too long, or a line is attached to a flag
-        if name.startswith("git-"):
-            self._add_carried(("git", name[4:], *words[1:]), depth=depth)
-        # An option that nobody knows may run anything; so may a word that changes what others mean.
-        if name in _CHANGERS or (call.is_known and call.doubt is not None and not is_shell):
-            self._add_anything()
 
-    def _add_carried(self, words: Words, *, depth: int) -> None:
-        self._add_simple(LineCommand(words, is_piped=False, bodies=()), depth=depth + 1)
+def _in_texts(texts: Iterable[str], depth: int) -> Iterator[LineCommand]:
+    for text in texts:
+        if text == ANY:
+            yield _ANYTHING
+        elif any(character in text for character in " \t\n;&|()`$<>"):
+            yield from _in_line(LineReader(text, depth=depth), depth + 1)
 
-    def _add_texts(self, texts: Iterable[str], *, depth: int) -> None:
-        for text in texts:
-            if text == ANY:
-                self._add_anything()
-            elif any(character in text for character in " \t\n;&|()`$<>"):
-                self.add_line(LineReader(text, depth=depth), depth=depth + 1)
+
+def _carried(command: LineCommand, depth: int) -> Iterator[LineCommand]:
+    """Whatever a command might run besides."""
+    words, is_piped, bodies = command
+    name = name_of(words[0])
+    if has_unknown_part(words[0]):
+        yield from _in_words(LineCommand(words[1:]))  # it may turn out to be nothing
+    if not is_known(name):
+        return
+    call = read_call(words)
+    is_shell = name in SHELLS
+    if is_shell or is_interpreter(name):
+        flags = [word.startswith(("-", "+")) for word in words[1:]]
+        runs_unknown = (
+            all(flags) or any(map(has_unknown_part, words)) if is_shell else any(flags) and call.doubt
+        )
+        if is_piped or bodies or runs_unknown:
+            yield _ANYTHING
+        yield from _in_texts(bodies, depth)
+    if call.carried is not None:
+        yield from _in_words(LineCommand(call.operands))
+    if name in BUILTINS | LOOKED_THROUGH | SHELLS or (name in RUNNERS and call.doubt is not None):
+        # Any of its words may be the beginning of a command, or a whole line.
+        whole = (*words, ANY) if name in _ADDERS else words
+        for at in range(1, min(len(whole), _MOST_STARTS)):
+            yield from _in_words(LineCommand(whole[at:]))
+        yield from _in_texts((*bodies, *words[1:], " ".join(words[1:]) if name == "eval" else ""), depth)
+        if len(whole) > _MOST_STARTS or any(word.startswith("-") and " " in word for word in words[1:]):
+            yield _ANYTHING  # it is too long, or a line is attached to a flag
+    if name.startswith("git-"):
+        yield from _in_words(LineCommand(("git", name[4:], *words[1:])))
+    # An option that nobody knows may run anything; so may a word that changes what others mean.
+    if name in _CHANGERS or (call.is_known and call.doubt is not None and not is_shell):
+        yield _ANYTHING

@@ -22,7 +22,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
@@ -84,9 +84,8 @@ class TerminalLines:
         ready = asyncio.Event()
         try:
             loop.add_reader(self._descriptor, ready.set)
-        except PermissionError:  # a plain file is always ready, and the system will not say so
-            return os.read(self._descriptor, 65_536)
-        except NotImplementedError:  # this system's loop watches sockets alone
+        except (PermissionError, NotImplementedError):
+            # A plain file is always ready, and the system will not say so; some systems watch sockets alone.
             return await asyncio.to_thread(os.read, self._descriptor, 65_536)
         try:
             await ready.wait()
@@ -171,19 +170,18 @@ class TerminalAsker(_TerminalTalk):
             }
             answers = keys | numbers
             named = "".join(f"{key} ({_KINDS[option.kind]}), " for key, option in keys.items())
-            choice = f"Choose {named}1-{len(question.options)}, or q to choose nothing: "
-            self._write(f"Asked at {clock_time()}. {choice}")
-            while True:
-                answer = await self._lines.read()
-                if answer is None:
-                    self._write("\n")
-                    return None
+            self._write(
+                f"Asked at {clock_time()}. Choose {named}1-{len(question.options)}, or q to choose nothing: "
+            )
+            while (answer := await self._lines.read()) is not None:
                 reply = answer.strip().casefold()
                 if reply == "q":
                     return None
                 if reply in answers:
                     return answers[reply].option_id
                 self._write("Choose one of these letters or numbers: ")
+            self._write("\n")
+            return None
 
 
 _HELP: Final = "(!d declines, !q cancels the question)"
@@ -213,8 +211,7 @@ class TerminalForms(_TerminalTalk):
             try:
                 return await talk()
             except _FormStopped as stop:
-                response: v1.CreateElicitationResponse = stop.args[0]
-                return response
+                return cast(v1.CreateElicitationResponse, stop.args[0])
 
     async def _visit(self, url: str) -> v1.CreateElicitationResponse:
         self._write(f"It asks you to open this address:\n  {sanitize_line(url, exact=True)}\n{_about(url)}")
@@ -254,15 +251,15 @@ class TerminalForms(_TerminalTalk):
         while True:
             line = await self._read("> ", secret=secret)
             value: Any = parse_line(field, line) if line.strip() else default_of(field)
-            if value is None and not is_required:
+            if value is not None:
+                try:
+                    return await asyncio.to_thread(check_value, field, value, matches=matches)
+                except BadFormValue as error:
+                    self._write(f"Not taken: {sanitize_line(str(error))}.\n")
+            elif not is_required:
                 return None
-            if value is None:
+            else:
                 self._write("This one is needed.\n")
-                continue
-            try:
-                return await asyncio.to_thread(check_value, field, value, matches=matches)
-            except BadFormValue as error:
-                self._write(f"Not taken: {sanitize_line(str(error))}.\n")
 
     async def _read(self, prompt: str, *, secret: bool = False) -> str:
         self._write(prompt)
@@ -276,8 +273,8 @@ class TerminalForms(_TerminalTalk):
     def _review(self, fields: Any, values: dict[str, Value]) -> None:
         self._write("\nThis would be sent:\n")
         for name, value in values.items():
-            is_shown = not looks_secret(name, fields[name])
-            text = sanitize_line(_value_text(value), exact=True) if is_shown else "(not shown)"
+            is_secret = looks_secret(name, fields[name])
+            text = "(not shown)" if is_secret else sanitize_line(_value_text(value), exact=True)
             self._write(f"  {sanitize_line(name)} = {text}\n")
         if not values:
             self._write("  (nothing)\n")

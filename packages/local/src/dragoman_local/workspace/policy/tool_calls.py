@@ -90,13 +90,11 @@ class ToolCalls:
             # As bytes of its own: a part of a frame would keep the whole frame.
             if (after := bytes(value)) in _EMPTY:
                 continue
-            before = call.get(member)
-            if before is not None:
-                self._bytes -= len(before)
-                if member == "rawInput":
-                    after = _merge_input(before, after)
+            before = call.get(member, b"")
+            if before and member == "rawInput":
+                after = _merge_input(before, after)
             call[member] = after
-            self._bytes += len(after)
+            self._bytes += len(after) - len(before)
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
             key, oldest = self._calls.popitem(last=False)
             self._bytes -= sum(map(len, oldest.values()))
@@ -117,13 +115,11 @@ class ToolCalls:
         """Return earlier messages about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
-        if fields is None and not (
-            call.kind or call.name or call.content or call.locations or call.raw_input
-        ):  # an id and a title
-            return unreadable if self._forgotten else None
         if fields is None:
-            is_full = len(self._forgotten) == MOST_IDS
-            is_forgotten = is_full or hash((session_id, call.tool_call_id)) in self._forgotten
+            if not (call.kind or call.name or call.content or call.locations or call.raw_input):
+                return unreadable if self._forgotten else None  # an id and a title
+            name = hash((session_id, call.tool_call_id))
+            is_forgotten = name in self._forgotten or len(self._forgotten) == MOST_IDS
             return replace(unreadable, raw_input={"command": FORGOTTEN}) if is_forgotten else None
         try:
             members = {member: Raw(value) for member, value in tuple(fields.items())}

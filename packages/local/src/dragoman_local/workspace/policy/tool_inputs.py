@@ -23,8 +23,10 @@ from msgspec.structs import replace
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.globs import ANY, ONE, RUN, absolute, is_plain, without_marks
 
-FILE_KEYS: Final = ("path", "file_path", "filePath", "filepath", "filename", "file", "target_file")
-PLACE_KEYS: Final = (*FILE_KEYS, "abs_path", "absolute_path", "notebook_path")
+PLACE_KEYS: Final = (
+    *("path", "file_path", "filePath", "filepath", "filename", "file", "target_file"),
+    *("abs_path", "absolute_path", "notebook_path"),
+)
 WHOLE_KEYS: Final = ("content", "newText", "new_text", "file_text", "new_source")
 OLD_KEYS: Final = ("old_string", "oldString", "old_str", "oldText", "old_text")
 NEW_KEYS: Final = ("new_string", "newString", "new_str", "newText", "new_text")
@@ -263,8 +265,11 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
         elif depth > _DEEPEST:
             yield None, False
         elif isinstance(value, Mapping):
-            names = [key for key in value if isinstance(key, str) and re.search(r"[/\\.~]", key)]
-            waiting += [(key, depth + 1, is_prose) for key in names]
+            waiting += [
+                (key, depth + 1, is_prose)
+                for key in value
+                if isinstance(key, str) and re.search(r"[/\\.~]", key)
+            ]
             waiting += [
                 (item, depth + 1, is_prose or key in _PROSE_KEYS)
                 for key, item in value.items()
@@ -350,11 +355,10 @@ def possible_places(texts: Sequence[str], prose: Sequence[str], *, base: str, ho
     texts in the form of a path count.
     """
     found: dict[str, None] = {}
-    pieces = [(piece, False) for text in texts for piece in _pieces(text)]
-    pieces += [(piece, True) for text in prose for piece in _pieces(text)]
-    for piece, is_prose in pieces:
-        if is_prose and not re.search(r"[/\\.~$]", piece.rstrip(".,:;!?")):
-            continue
+    pieces = [piece for text in texts for piece in _pieces(text)]
+    prose_pieces = [piece for text in prose for piece in _pieces(text)]
+    pieces += [piece for piece in prose_pieces if re.search(r"[/\\.~$]", piece.rstrip(".,:;!?"))]
+    for piece in pieces:
         for reading in _readings(piece, home):
             if len(found) >= MOST_PLACES:
                 return (*found, f"/{ANY}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -26,10 +27,14 @@ Value = TypeVar("Value")
 MOST_KNOWN: Final = 8192
 """The most cached values; above it all are forgotten."""
 
-_UPDATES: Final = (
+DEEPEST: Final = 64
+"""The folders of a path that are looked up one by one; each is a call in a call."""
+
+UPDATES: Final = (
     b'{"jsonrpc":"2.0","method":"session/update"',
     b'{"jsonrpc": "2.0", "method": "session/update"',
 )
+"""How nearly all updates begin, and hardly any other frame."""
 
 
 class _Notification(Struct, frozen=True):
@@ -38,6 +43,7 @@ class _Notification(Struct, frozen=True):
 
 
 class _UpdateFrame(Struct):
+    method: str = ""
     params: _Notification = _Notification()
 
 
@@ -49,6 +55,7 @@ class KnownActs:
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}  # of the types that `remember` was asked for
+        self.real_path = lru_cache(MOST_KNOWN)(self._find_real_path)
 
     def remember(self, key: object, make: Callable[[], Value]) -> Value:
         """Return the cached result, or compute it now."""
@@ -59,8 +66,16 @@ class KnownActs:
             value = self._values[key] = make()
         return value
 
-    def real_path(self, path: str) -> str:
-        return self.remember(("real", path), lambda: os.path.realpath(path))
+    def _find_real_path(self, path: str) -> str:
+        """Return what `os.path.realpath` does, with one look at the disk for a name in a known folder. What
+        is below a link is left to the system: it has rules for links that lead nowhere or to themselves.
+        """
+        folder, _, name = path.rpartition("/")
+        is_name = path.startswith("/") and path[1:2] != "/" and name not in ("", ".", "..")
+        if is_name and os.sep == "/" and path.count("/") < DEEPEST:
+            is_real = self.real_path(folder or "/") == (folder or "/")
+            return path if is_real and not os.path.islink(path) else os.path.realpath(path)
+        return os.path.realpath(path)
 
     def setting(self, agent: str, roots: Sequence[str], home: str) -> ActContext:
         return self.remember(
@@ -69,18 +84,15 @@ class KnownActs:
         )
 
 
-def is_update(frame: bytes) -> bool:
-    """Whether a frame is surely an update, without escaped words."""
-    return frame.startswith(_UPDATES) and frame.count(b'"method"') == 1 and b"\\u" not in frame
-
-
-def read_update(frame: bytes) -> tuple[str, CallUpdate]:
-    """Return the session and the update of a frame in one read; empty if it is unreadable."""
+def read_update(frame: bytes) -> tuple[str, CallUpdate] | None:
+    """Return the session and the update of a frame in one read; None if it is another message or
+    unreadable.
+    """
     try:
-        params = _frames.decode(frame).params
+        found = _frames.decode(frame)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        params = _Notification()
-    return params.session_id, params.update
+        return None
+    return (found.params.session_id, found.params.update) if found.method == "session/update" else None
 
 
 def essence(call: v1.ToolCallUpdate, *, keeps_texts: bool) -> v1.ToolCallUpdate:

@@ -117,6 +117,11 @@ class PolicyTrial:
                 self._judge.grants.take_back(act)
         return Verdict(recorded=recorded, act=act, decision=decision)
 
+    def judge_briefly(self, recorded: RecordedAct) -> tuple[RecordedAct, Verdict | None]:
+        """Return an act without its words, and its verdict without file contents."""
+        verdict, brief = self.judge(recorded), replace(recorded, act=None)
+        return brief, verdict and replace(verdict, recorded=brief, act=replace(verdict.act, changes=()))
+
     def policy_in(self, roots: tuple[str, ...]) -> Policy:
         policy = self._policies.get(roots)
         if policy is None:
@@ -163,17 +168,19 @@ class TrialRecord:
         self._streams: set[str] = set()
 
     def take(self, recorded: RecordedAct) -> None:
+        self.add(*self._trial.judge_briefly(recorded))
+
+    def add(self, recorded: RecordedAct, verdict: Verdict | None) -> None:
+        """Add what `PolicyTrial.judge_briefly` returned, here or in another process."""
         counts = self.counts
         self._streams.add(recorded.stream)
         counts.sessions = len(self._streams)
         if recorded.flaw:
             counts.flaws[recorded.flaw] = counts.flaws.get(recorded.flaw, 0) + 1
-        verdict = self._trial.judge(recorded)
         if verdict is not None:
             counts.add(verdict)
             self.roots[verdict.act.roots] = None
-            slim_act = replace(verdict.act, changes=())
-            self.verdicts.append(replace(verdict, recorded=replace(recorded, act=None), act=slim_act))
+            self.verdicts.append(verdict)
 
 
 def count(acts: Iterable[RecordedAct], trial: PolicyTrial) -> tuple[TrialCounts, list[Verdict]]:

@@ -32,9 +32,9 @@ from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file, act_of_request
 from dragoman_local.workspace.policy.decision import usable_options
 from dragoman_local.workspace.policy.judge import act_of_access, resolve
-from dragoman_local.workspace.policy.tool_calls import ToolCalls
+from dragoman_local.workspace.policy.tool_calls import CallUpdate, ToolCalls
 from dragoman_local.workspace.policy.tool_inputs import FileChange, changes_in
-from dragoman_local.workspace.proof.known_acts import KnownActs, essence, is_update, read_update
+from dragoman_local.workspace.proof.known_acts import UPDATES, KnownActs, essence, read_update
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]
@@ -62,6 +62,7 @@ _LENT: Final = {
     "_dragoman/fs/stat": "read",
     "_dragoman/fs/read_range": "read",
 }
+_CALL_TAGS: Final = ("tool_call", "tool_call_update")
 _OPENINGS: Final = ("session/new", "session/load", "session/resume", "session/fork")
 
 
@@ -139,6 +140,7 @@ class ActFold:
         self._stream = stream
         self._is_hubs = False
         self._known = KnownActs() if known is None else known
+        self._resolve = partial(resolve, real_path=self._known.real_path)
         self._setting = self._known.setting(agent, [cwd] if cwd else [], home)
         self._settings: dict[str, ActContext] = {}
         self._openings: dict[bytes, ActContext] = {}
@@ -160,10 +162,11 @@ class ActFold:
         """
         for direction, frames, time, _ in runs:
             for at, frame in enumerate(frames, sequence):
-                if direction != "to_client" or not is_update(frame):
+                found = read_update(frame) if direction == "to_client" and frame.startswith(UPDATES) else None
+                if found is None:
                     yield from self._add(at, direction, frame, time)
-                elif b"tool_call" in frame:
-                    self._on_update(at, frame, time)
+                elif found[1].tag in _CALL_TAGS:
+                    self._on_call(at, *found, time)
             sequence += len(frames)
 
     def _add(self, sequence: int, direction: str, frame: bytes, time: float) -> Iterable[RecordedAct]:
@@ -176,7 +179,9 @@ class ActFold:
         if direction == "to_agent":
             return self._to_agent(envelope)
         if envelope.method == "session/update":
-            self._on_update(sequence, frame, time)
+            found = read_update(frame)
+            if found is not None and found[1].tag in _CALL_TAGS:
+                self._on_call(sequence, *found, time)
         elif envelope.method and envelope.id is not UNSET:
             self._on_request(sequence, envelope, time)
         elif envelope.id is not UNSET:
@@ -281,12 +286,10 @@ class ActFold:
 
     # What the agent said.
 
-    def _on_update(self, sequence: int, frame: bytes, time: float) -> None:
-        session_id, update = read_update(frame)
-        if update.tag in ("tool_call", "tool_call_update"):
-            name = self._calls.take(session_id, update)
-            if name and self._prompts:
-                self._announced.setdefault((session_id, name), (sequence, time))
+    def _on_call(self, sequence: int, session_id: str, update: CallUpdate, time: float) -> None:
+        name = self._calls.take(session_id, update)
+        if name and self._prompts:
+            self._announced.setdefault((session_id, name), (sequence, time))
 
     def _on_request(self, sequence: int, envelope: _Envelope, time: float) -> None:
         recorded = RecordedAct(
@@ -358,7 +361,7 @@ class ActFold:
         act = self._act_known_by(
             [setting, *(write(essence(each, keeps_texts=not is_told_alike)) for each in calls)],
             session_id,
-            lambda: resolve(act_of_call(call, setting, known_call=known_call)),
+            lambda: self._resolve(act_of_call(call, setting, known_call=known_call)),
         )
         if not act.changes or not is_told_alike:
             return act
@@ -395,10 +398,12 @@ class ActFold:
             act = self._file_act(kind, real, setting, session_id, text)
         elif envelope.method == "terminal/create":
             params.pop("sessionId", None)
-            act = self._act_known_by([setting, params], session_id, lambda: _act_of_terminal(params, setting))
+            act = self._act_known_by(
+                [setting, params], session_id, lambda: self._act_of_terminal(params, setting)
+            )
         elif envelope.method == PERMIT_METHOD:
             try:
-                act = resolve(act_of_access(read_access(params), setting), reads=False)
+                act = self._resolve(act_of_access(read_access(params), setting), reads=False)
             except ErrorAnswer:
                 act = None
         if act is None:
@@ -406,10 +411,15 @@ class ActFold:
         self._lent.append(act)
         return _Pending(recorded=replace(recorded, act=act, flaw=_flaw(act)), file=file)
 
+    def _act_of_terminal(self, params: dict[str, Any], setting: ActContext) -> Act:
+        act = act_of_request("terminal/create", params, setting)
+        assert act is not None  # every use of this method is one
+        return self._resolve(act)
+
     def _file_act(self, kind: str, path: str, setting: ActContext, session_id: str, text: str | None) -> Act:
         verb: Literal["read", "write"] = "write" if kind == "write" else "read"
         make = partial(act_of_file, verb, path, setting)
-        act = self._known.remember((verb, path, setting), lambda: resolve(make(), reads=False))
+        act = self._known.remember((verb, path, setting), lambda: self._resolve(make(), reads=False))
         act = replace(act, session_id=session_id)
         if verb == "read" or text is None:
             return act
@@ -428,7 +438,10 @@ class ActFold:
             setting = self._settings.get(session_id, self._setting)
             act, has_terminal = self._known.remember((setting, said), read_call) if said else read_call()
             act = replace(act, session_id=session_id)
-            if _has_effect(act) and not self._is_lent(act, has_terminal=has_terminal):
+            has_effect = (
+                act.script is not None or act.writes or act.fetches or not act.kinds <= {*READS, "other"}
+            )
+            if has_effect and not self._is_lent(act, has_terminal=has_terminal):
                 yield RecordedAct(
                     stream=self._stream,
                     sequence=sequence,
@@ -457,16 +470,6 @@ class ActFold:
             return any(lent.script and lent.script.commands == act.script.commands for lent in self._lent)
         paths = {path for lent in self._lent if lent.writes for path in lent.real_paths}
         return bool(act.real_paths) and paths.issuperset(act.real_paths)
-
-
-def _act_of_terminal(params: dict[str, Any], setting: ActContext) -> Act:
-    act = act_of_request("terminal/create", params, setting)
-    assert act is not None  # every use of this method is one
-    return resolve(act)
-
-
-def _has_effect(act: Act) -> bool:
-    return act.script is not None or act.writes or act.fetches or not act.kinds <= {*READS, "other"}
 
 
 def _flaw(act: Act) -> str:

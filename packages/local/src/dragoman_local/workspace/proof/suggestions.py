@@ -123,7 +123,11 @@ def suggest(
     while needs:
         if not order:  # until something is chosen, what is left keeps its place
             groups = _groups_of(needs, chosen)
-            order = sorted(groups, key=lambda each: _rank(each, len(groups[each])))
+            # By what one condition more saves; equals are in a fixed order.
+            order = sorted(
+                groups,
+                key=lambda need: (len(groups[need]) / len(need), len(groups[need]), sorted(need)),
+            )
         best = order.pop()
         wanted = groups[best] if len(best) == 1 else needs
         covered = [at for at in wanted if at in needs and needs[at] <= chosen | best]
@@ -149,11 +153,6 @@ def suggest(
             if not is_safe and narrow[at] != need and not narrow[at] <= chosen:
                 needs[at] = narrow[at]  # a star allows what was refused, each command by itself may not
                 order = []
-
-
-def _rank(need: frozenset[_Need], saves: int) -> tuple[float, int, list[_Need]]:
-    """What one condition more saves; equals are in a fixed order."""
-    return saves / len(need), saves, sorted(need)
 
 
 def _groups_of(
