@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman_local.workspace.commands import SHELL, PlannedCommand, find_program, needs_shell, plan_command
@@ -90,7 +90,9 @@ def test_plain_words_need_no_shell(line: str) -> None:
     assert needs_shell(line) == (line == "a=b")
 
 
-@given(st.text(alphabet="ab'\" \\$;*~#\n=", max_size=12))
+@example('"\\$HOME"')
+@example('"\\`id\\`"')
+@given(st.text(alphabet="ab'\" \\$;*~#\n=`", max_size=12))
 def test_what_needs_no_shell_means_the_same_to_one(line: str) -> None:
     if needs_shell(line) or not line.strip():
         return

@@ -114,7 +114,8 @@ def needs_shell(line: str) -> bool:
     for character in line:
         if is_escaped:
             is_escaped = at_start = False
-            if character == "\n":
+            # In quotes, what splits words here keeps the backslash before a sign of the shell.
+            if character == "\n" or (quote and character in "$`"):
                 return True
         elif quote == "'":
             quote = "" if character == "'" else quote
