@@ -233,3 +233,11 @@ def test_turns_whose_snapshot_seems_older_than_their_answer_explain_nothing(tmp_
         facts.feed("to_client", 8.0, update(toolCallId="c1", kind="execute", status="in_progress"))
         ended(facts, 10.0)
         assert reader.explain([turn], Change("a.py", None, at(8.5))) is is_explained
+
+
+def test_a_call_that_is_named_like_a_write_breaks_nothing(facts: TurnFacts) -> None:
+    write = {"id": 7, "method": "fs/write_text_file", "params": {"path": "a.py", "content": "made\n"}}
+    facts.feed("to_client", 10.0, write)
+    facts.feed("to_client", 10.1, update(toolCallId="write 7", kind="edit", status="failed"))
+    facts.feed("to_agent", 10.2, {"id": 7, "error": {"code": -32603, "message": "no"}})
+    assert not facts.may_have_changed("a.py", at(10.1))

@@ -225,7 +225,7 @@ class TurnFacts:
         elif method == "fs/write_text_file":
             self._ends[f"write {frame.get('id')}"] = time
             if "error" in frame:
-                del self._works[f"write {frame.get('id')}"]
+                self._works.pop(f"write {frame.get('id')}", None)
         elif method == "fs/read_text_file":
             self._texts[self._relative(params.get("path"))] = Counter(_lines(result.get("content")))
         elif method == "session/request_permission":

@@ -1,4 +1,6 @@
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_command, act_of_file
+from dragoman_local.workspace.policy.judge import resolve
 from tests.every import every
 from tests.workspace.policy.makers import HOME, ROOT, SETTING, policy, tool
 
@@ -298,3 +301,14 @@ def test_an_address_in_an_input_is_a_fetch_and_a_command_is_a_command(
     act = act_of_call(v1.ToolCallUpdate(tool_call_id="t", **call), SETTING, session_id="s")
     assert act.fetches is is_fetch
     assert ("fetch" in act.kinds) is is_fetch
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has these files")
+def test_a_question_about_a_write_does_not_show_what_the_kernel_makes_up(tmp_path: Path) -> None:
+    """The file has the environment of this process."""
+    (tmp_path / "a.txt").write_text("old\n")
+    shown = {
+        path: resolve(act_of_file("write", path, SETTING, text="new\n")).changes[0].old
+        for path in ("/proc/self/environ", "/proc/self/comm", str(tmp_path / "a.txt"))
+    }
+    assert [*shown.values()] == [None, None, "old\n"]

@@ -30,6 +30,7 @@ from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.system.files import open_regular
+from dragoman_local.workspace.kernel import is_kernel_made
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy import globs
 from dragoman_local.workspace.policy.act import READS, Act, ActContext
@@ -426,9 +427,11 @@ def _links_in(act: Act, real_path: Callable[[str], str]) -> Iterator[tuple[str, 
 
 
 def _text_of(path: str) -> str | None:
-    """The present text of a file, if people can read it."""
+    """The present text of a file, if people can read it. Files that the kernel makes up hold our secrets."""
     try:
         with open_regular(path) as file:
+            if is_kernel_made(file.fileno()):
+                return None
             data = file.read(SHOWN_BEFORE + 1)
         return data.decode() if len(data) <= SHOWN_BEFORE else None
     except (OSError, UnicodeDecodeError):
