@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -26,6 +27,9 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 3600.0
 """The seconds between two searches for originals that are too old."""
+
+LEAP_SECONDS = 3600.0
+"""How far the clock may run ahead between two searches. A computer that sleeps looks as if it were set."""
 
 OPENED_AT_ONCE = 8
 """The sessions to read at the same time: a remote journal takes long for each request."""
@@ -194,21 +198,32 @@ def _without_original(session_id: str, entry: StoredEntry) -> bytes:
 
 async def drop_overdue(hub: EngineHub) -> None:
     """Drop originals that are too old, for all sessions, about every hour, and forget sessions that are older
-    than the settings allow.
+    than the settings allow; nothing in the hour after the clock was set forward.
     """
+    last_offset = math.inf
     while True:
-        try:
-            count = await hub.journal.drop_originals_before(time.time() - hub.options.originals_kept)
-            if count:
-                log.info("dropped the originals of %d entries: they were not settled in time", count)
-        except JournalError as error:
-            log.warning("could not drop old originals yet, trying again: %s", error)
-        for session in list(hub.sessions.values()):
-            if session.process is not None:
-                session.pending.confirm(session.process.last_taken(session.state))
-        if hub.options.keep_days:
-            await _forget_overdue(hub, time.time() - hub.options.keep_days * 86400.0)
+        now = time.time()
+        offset = now - time.monotonic()
+        if offset <= last_offset + LEAP_SECONDS:
+            await _drop_overdue(hub, now)
+        else:
+            log.warning("the clock went forward by %d s: nothing is erased for now", offset - last_offset)
+        last_offset = offset
         await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _drop_overdue(hub: EngineHub, now: float) -> None:
+    try:
+        count = await hub.journal.drop_originals_before(now - hub.options.originals_kept)
+        if count:
+            log.info("dropped the originals of %d entries: they were not settled in time", count)
+    except JournalError as error:
+        log.warning("could not drop old originals yet, trying again: %s", error)
+    for session in list(hub.sessions.values()):
+        if session.process is not None:
+            session.pending.confirm(session.process.last_taken(session.state))
+    if hub.options.keep_days:
+        await _forget_overdue(hub, now - hub.options.keep_days * 86400.0)
 
 
 async def _forget_overdue(hub: EngineHub, before: float) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from dragoman.testing.pace import deadline
+from dragoman_hub.engine import recovery
 from dragoman_local.journal import open_journal
 from dragoman_local.journal.erasure import FORGETTING
 from dragoman_local.journal.sqlite import SqliteJournal
@@ -42,3 +47,34 @@ async def test_sessions_older_than_keep_days_are_forgotten_and_others_stay(tmp_p
                 while await journal.info(old) is not None:
                     pass
             assert await journal.info(new) is not None
+
+
+async def test_a_clock_that_is_set_forward_for_a_moment_erases_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = 0.0
+    begin, end = asyncio.Queue[None](), asyncio.Queue[None]()
+
+    async def until_next(seconds: float) -> None:
+        end.put_nowait(None)
+        await begin.get()
+
+    async def look(days_ahead: int) -> bool:
+        nonlocal ahead
+        ahead = days_ahead * 86400.0
+        begin.put_nowait(None)
+        await end.get()
+        return await journal.info(session) is None
+
+    clock = SimpleNamespace(monotonic=time.monotonic, time=lambda: time.time() + ahead)
+    monkeypatch.setattr(recovery, "time", clock)
+    monkeypatch.setattr(recovery, "asyncio", SimpleNamespace(**vars(asyncio) | {"sleep": until_next}))
+    async with (
+        open_journal(tmp_path / "j.db") as journal,
+        raw_stage("one", journal=journal, keep_days=9) as (_, client),
+    ):
+        session = await client.new()
+        await client.call("session/close", {"sessionId": session})
+        await end.get()
+        erased = [await look(days) for days in (0, 10, 0, 0, 10, 10)]
+        assert erased == [False, False, False, False, False, True]
