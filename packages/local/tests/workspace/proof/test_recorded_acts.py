@@ -62,12 +62,18 @@ def test_what_an_agent_does_with_lent_things_or_retells_is_not_counted_twice() -
     assert [each.source for each in session.acts()] == ["lent", "lent"]
 
 
-def test_a_methods_name_cannot_be_hidden_by_escapes() -> None:
+@pytest.mark.parametrize(
+    ("told", "hidden"),
+    [
+        (b"session/request", rb"session\/\u0072equest"),
+        (b'"jsonrpc":"2.0"', b'"jsonrpc":"2.0","method":"session/update"'),  # the later one counts
+    ],
+)
+def test_a_method_cannot_be_hidden_by_escapes_or_another_one(told: bytes, hidden: bytes) -> None:
     session = Recording()
     session.command("make")
     at = next(at for at, (_, frame) in enumerate(session.entries) if b"request_permission" in frame)
-    hidden = session.entries[at][1].replace(b"session/request", rb"session\/\u0072equest")
-    session.entries[at] = ("to_client", hidden)
+    session.entries[at] = ("to_client", session.entries[at][1].replace(told, hidden))
     assert [each.source for each in session.acts()] == ["request"]
 
 

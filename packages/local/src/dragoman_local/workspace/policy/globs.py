@@ -52,7 +52,7 @@ def has_unknown_part(text: str) -> bool:
 
 def without_marks(text: str) -> str:
     """Return a text of another author, in which our marks have no meaning."""
-    return text.translate(dict.fromkeys(map(ord, _MARKS), ANY))
+    return text if text.isascii() else text.translate(dict.fromkeys(map(ord, _MARKS), ANY))
 
 
 def may_be(word: str, pattern: str) -> bool:

@@ -421,7 +421,8 @@ def _links_in(act: Act, real_path: Callable[[str], str]) -> Iterator[tuple[str, 
     """
     for folder, text in islice(places_in(act), MOST_LOOKUPS):
         spelled = os.path.join(folder, os.path.expanduser(text))
-        known = "/".join(takewhile(globs.is_known, spelled.split("/")))
+        is_known = globs.is_known(spelled)
+        known = spelled if is_known else "/".join(takewhile(globs.is_known, spelled.split("/")))
         if "\0" not in known and (real := real_path(known)) != os.path.normpath(known):
             yield globs.absolute(text, folder, home=act.home), real + spelled[len(known) :]
 

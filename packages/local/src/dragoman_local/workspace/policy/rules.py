@@ -380,6 +380,8 @@ _JOINTS = re.compile(r"[=@:,;]+")
 def _values_in(word: str) -> Iterable[str]:
     """A word, and what may be a path in it: `--file=x`, `-d@x`, `HEAD:x`, `-F f=@x;y`, `-ox`."""
     yield word
+    if word.isalnum():
+        return
     pieces = _JOINTS.split(word, MOST_PIECES)
     if len(pieces) > MOST_PIECES:
         yield f"/{ANY}"

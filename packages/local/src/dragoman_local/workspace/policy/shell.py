@@ -71,6 +71,7 @@ class CommandScript(Struct, frozen=True, kw_only=True):
     """If it can't be read: every command that it might run, with marks (`globs`) for unknown parts."""
 
 
+@lru_cache(maxsize=64)  # each yes and each use asks for it
 def whole_line(script: CommandScript) -> str:
     """Return a command as a line, without the shells around it: the same for the same words, and for lines
     with more than words (`&&`, `timeout 5`, `CI=1`) only for the same line.

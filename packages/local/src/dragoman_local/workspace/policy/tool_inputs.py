@@ -218,6 +218,8 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*(/.*)", re.DOTALL)
 _PIECES: Final = re.compile(r"[\s\"'`,;|<>(){}=\0]+")
 _BEHIND: Final = re.compile(r"[:#?]")
 """What stands before a line number, or a part of what the path names."""
+_IN_PATHS: Final = re.compile(r"[/\\.~]")
+_IN_PLACES: Final = re.compile(r"[/\\.~$]")
 _PATTERN: Final = re.compile(r"\*\*|\*|\?|\[[^\]/]+\]")
 _PATCHED: Final = re.compile(
     r"^(?:\+\+\+|---|Index:|\*\*\* (?:Update|Add|Delete) File:|\*\*\* Move to:|rename (?:from|to)) (.+)$",
@@ -268,7 +270,7 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
             waiting += [
                 (key, depth + 1, is_prose)
                 for key in value
-                if isinstance(key, str) and re.search(r"[/\\.~]", key)
+                if isinstance(key, str) and _IN_PATHS.search(key)
             ]
             waiting += [
                 (item, depth + 1, is_prose or key in _PROSE_KEYS)
@@ -322,7 +324,7 @@ def is_odd(path: str) -> bool:
         path.strip() != path
         or path[:1] in "\"'@"
         or any(sign in path for sign in "\\*?\n\0")
-        or re.search(r",\s*[/~.$]", path) is not None
+        or ("," in path and re.search(r",\s*[/~.$]", path) is not None)
         or (_ADDRESS.match(path) is not None and not path.lower().startswith("file://"))
         or path.startswith(_KERNEL_FOLDERS)
     )
@@ -357,8 +359,8 @@ def possible_places(texts: Sequence[str], prose: Sequence[str], *, base: str, ho
     found: dict[str, None] = {}
     pieces = [piece for text in texts for piece in _pieces(text)]
     prose_pieces = [piece for text in prose for piece in _pieces(text)]
-    pieces += [piece for piece in prose_pieces if re.search(r"[/\\.~$]", piece.rstrip(".,:;!?"))]
-    for piece in pieces:
+    pieces += [piece for piece in prose_pieces if _IN_PLACES.search(piece.rstrip(".,:;!?"))]
+    for piece in dict.fromkeys(pieces):
         for reading in _readings(piece, home):
             if len(found) >= MOST_PLACES:
                 return (*found, f"/{ANY}")
@@ -383,7 +385,10 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _readings(piece: str, home: str) -> Iterator[str]:
-    """Possible meanings of a piece of text for a program."""
+    """Possible meanings of a piece of text for a program. Most pieces are a plain word."""
+    if piece.isalnum():
+        yield piece
+        return
     piece = without_marks(piece).strip(" \t\"'`").lstrip("@").rstrip(".,:;!?")
     address = _ADDRESS.match(piece)
     for spelling in dict.fromkeys((piece, piece.strip("[]"), address[1] if address else piece)):

@@ -84,6 +84,13 @@ class KnownActs:
         )
 
 
+def is_about_no_call(frame: bytes) -> bool:
+    """Whether an update surely tells nothing of a call. It looks at bytes alone, which is ten times as fast as
+    to decode it; where an escape or a second method may hide something, it does not know.
+    """
+    return b"tool_call" not in frame and b"\\u" not in frame and frame.count(b'"method"') == 1
+
+
 def read_update(frame: bytes) -> tuple[str, CallUpdate] | None:
     """Return the session and the update of a frame in one read; None if it is another message or
     unreadable.

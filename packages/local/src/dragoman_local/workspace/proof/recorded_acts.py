@@ -34,7 +34,7 @@ from dragoman_local.workspace.policy.decision import usable_options
 from dragoman_local.workspace.policy.judge import act_of_access, resolve
 from dragoman_local.workspace.policy.tool_calls import CallUpdate, ToolCalls
 from dragoman_local.workspace.policy.tool_inputs import FileChange, changes_in
-from dragoman_local.workspace.proof.known_acts import UPDATES, KnownActs, essence, read_update
+from dragoman_local.workspace.proof.known_acts import UPDATES, KnownActs, essence, is_about_no_call, read_update
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]
@@ -162,7 +162,10 @@ class ActFold:
         """
         for direction, frames, time, _ in runs:
             for at, frame in enumerate(frames, sequence):
-                found = read_update(frame) if direction == "to_client" and frame.startswith(UPDATES) else None
+                is_update = direction == "to_client" and frame.startswith(UPDATES)
+                if is_update and is_about_no_call(frame):
+                    continue
+                found = read_update(frame) if is_update else None
                 if found is None:
                     yield from self._add(at, direction, frame, time)
                 elif found[1].tag in _CALL_TAGS:
