@@ -155,6 +155,7 @@ COMMANDS: tuple[Trick, ...] = (
         "git rebase -f -x 'touch evil' --root",
         files=REPOSITORY,
     ),
+    passing_allow("a copy outside", "cp **", "cp x done", "cp x ../evil", files={"x": "x"}, effect=OUTSIDE),
     passing_allow(
         "sort writes a file outside",
         "sort **",

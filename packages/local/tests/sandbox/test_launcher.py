@@ -249,6 +249,14 @@ def test_the_first_process_behind_the_wall_keeps_no_capability(ground: Scene) ->
     assert done.returncode == 0, done.stderr
 
 
+def test_a_command_has_the_capabilities_that_are_shown(ground: Scene) -> None:
+    status = ground.run(["/bin/grep", "CapEff", "/proc/self/status"]).stdout
+    numbers = {"CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "KILL": 5, "SETGID": 6, "SETUID": 7}
+    shown = " ".join(ground.boundary().levels) if ground.uid == os.getuid() else "no capabilities"
+    named = sum(1 << number for name, number in numbers.items() if name in shown)
+    assert (int(status.split()[1], 16), named == 0) == (named, "no capabilities" in shown)
+
+
 def test_what_a_command_leaves_running_is_asked_to_end_and_ends(ground: Scene) -> None:
     polite = "(trap 'echo asked; exit' TERM; echo up > ready; while :; do sleep 0.01; done)"
     deaf = "(trap '' TERM; sleep 1000)"

@@ -44,6 +44,7 @@ def test_a_path_among_the_words_is_named_with_what_would_allow_it(places: Path) 
     other = "[dragoman: /other/x cannot be written in the sandbox (workspace); your user can allow it with "
     assert noted(places, "touch", f"{places}/other/x") == f"{other}--add-dir /other or --sandbox off]"
     assert noted(places, "cp", "a", "../other/x") == f"{other}--add-dir /other or --sandbox off]"
+    assert noted(places, "cp", "/etc/passwd", "../other/x") == f"{other}--add-dir /other or --sandbox off]"
     assert noted(places, "", line=f"make && echo x >{places}/other/x").startswith(other)
     assert noted(places, "sh", "-c", f"make; touch {places}/other/x").startswith(other)
     assert noted(places, "tool", f"--into={places}/other").startswith("[dragoman: /other cannot ")

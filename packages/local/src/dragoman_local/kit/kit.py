@@ -43,10 +43,6 @@ TITLE = 80
 """The most characters of a title from a prompt."""
 
 
-def _nothing(session: KitSession[Any]) -> None:
-    return None
-
-
 class Kit(Generic[C]):
     """Durable sessions for an agent. `conversation` creates each session's own object when it is opened.
 
@@ -107,7 +103,7 @@ class Kit(Generic[C]):
         self,
         agent: Agent,
         *,
-        conversation: Callable[[KitSession[Any]], Any] = _nothing,
+        conversation: Callable[[KitSession[Any]], Any] = lambda _: None,
         journal: JournalSource = None,
         durability: Durability = "full",
         modes: Modes | None = None,

@@ -110,7 +110,10 @@ class KitJournal:
 
     def _check_stored(self) -> None:
         if self._error is not None:
-            why = _kind(self._error)
+            why = {  # without names of files
+                "JournalFull": "no room is left",
+                "JournalBusy": "another process is using the journal",
+            }.get(type(self._error).__name__, "the journal refuses it")
             raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: the session could not be stored ({why})")
 
     def _go(self) -> None:
@@ -159,10 +162,3 @@ class KitJournal:
 
 def _send_nowhere(block: bytes) -> None:
     """Send nothing: for a log without a client."""
-
-
-def _kind(error: JournalError) -> str:
-    """The kind of failure, without names of files."""
-    return {"JournalFull": "no room is left", "JournalBusy": "another process is using the journal"}.get(
-        type(error).__name__, "the journal refuses it"
-    )

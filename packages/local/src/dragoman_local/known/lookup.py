@@ -76,7 +76,9 @@ def find_agent(
     entry = _well_known(words[0].casefold()) if len(words) == 1 else None
     if entry is not None and or_missing:
         return _agent_for(entry, entry.commands[0])
-    if entry is not None or (len(words) == 1 and not _is_program(words[0], path)):
+    # A path is a program even if it does not exist, and its start then reports the problem.
+    is_program = bool(os.path.dirname(words[0])) or shutil.which(words[0], path=path) is not None
+    if entry is not None or (len(words) == 1 and not is_program):
         raise LocalMistake(_nothing_called(words[0], config or read_config(), path))
     return at_home(KnownAgent(name=os.path.basename(words[0]), command=words, source=AgentSource.COMMAND))
 
@@ -194,13 +196,6 @@ def _agent_for(entry: WellKnown, command: tuple[str, ...]) -> KnownAgent:
     return KnownAgent(
         name=entry.name, command=command, allow=entry.allow, source=AgentSource.PATH, title=entry.title
     )
-
-
-def _is_program(word: str, path: str | None) -> bool:
-    """Whether a word is a path: a path is a program even if it does not exist, and its start then reports the
-    problem.
-    """
-    return bool(os.path.dirname(word)) or shutil.which(word, path=path) is not None
 
 
 def _nothing_called(word: str, config: AgentConfig, path: str | None) -> str:

@@ -26,7 +26,9 @@ class Redactor:
         """
         self._names: dict[str, str] = {}
         for name, value in env.items():
-            if len(value) >= SHORTEST and (all_values or _is_secret(name, value)):
+            # Sockets and files that only have to do with keys, such as SSH_AUTH_SOCK, are worth seeing.
+            is_secret = is_secret_variable(name) and not value.startswith(("/", "~"))
+            if len(value) >= SHORTEST and (all_values or is_secret):
                 self._names[value] = name
                 self._names[json.dumps(value)[1:-1]] = name  # how it stands in a frame
         # The longest first: a value may begin with another one.
@@ -44,11 +46,6 @@ class Redactor:
         if self._values is not None:
             text = self._values.sub(lambda found: f"[{self._names[found[0]]}]", text)
         return redact(text)
-
-
-def _is_secret(name: str, value: str) -> bool:
-    # Sockets and files that only have to do with keys, such as SSH_AUTH_SOCK, are worth seeing.
-    return is_secret_variable(name) and not value.startswith(("/", "~"))
 
 
 redact_shapes = Redactor({})

@@ -52,7 +52,11 @@ LEVELS = (
     "user, mount, PID and IPC namespaces",
     "Landlock",
     "a filter of system calls",
-    "no new privileges, no capabilities",
+    "no new privileges",
+    "no capabilities"
+    if getattr(os, "getuid", int)()
+    else "root's capabilities over files, users and signals alone: CHOWN, DAC_OVERRIDE, FOWNER, KILL, "
+    "SETGID, SETUID",
 )
 """The layers of a boundary, from the first to the last. The command starts only with all of them."""
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dragoman.errors import LocalMistake
 from dragoman.system.folders import home_folder, user_folder
 from dragoman_local.sandbox import names
-from dragoman_local.sandbox.boundary import Boundary, Place, Profile, place_of, read_profile
+from dragoman_local.sandbox.boundary import Boundary, Profile, place_of, read_profile
 from dragoman_local.sandbox.git_places import GitPlaces, git_places
 
 TEMPORARY = ("/tmp", "/var/tmp")
@@ -46,7 +46,10 @@ def boundary_for(
     git = GitPlaces()
     for root in roots:
         git += git_places(root, home)
-    obeyed = [os.path.join(root, name) for root in roots for name in (*names.PROJECT, *_by_ending(root))]
+    obeyed = [os.path.join(root, name) for root in roots for name in names.PROJECT]
+    obeyed += [
+        entry.path for root in roots for entry in _entries(root) if entry.name.endswith(names.PROJECT_ENDINGS)
+    ]
     of_home = [os.path.join(home, name) for name in names.HOME]
     shown = [*of_home, str(user_folder("data", env) / "agents")]
     protected = [*obeyed, *git.read_only, *shown]
@@ -69,7 +72,7 @@ def boundary_for(
     writable += _folders_between(writable, read_only, hidden, {*roots, *own})
     boundary = Boundary(
         profile=profile,
-        writable=tuple(_places(path for path in _unique(writable) if path not in read_only)),
+        writable=tuple(place_of(path) for path in _unique(writable) if path not in read_only),
         read_only=tuple(path for path in read_only if path not in hidden),
         reserved=tuple(
             path
@@ -154,10 +157,6 @@ def _is_private(entry: os.DirEntry[str]) -> bool:
     return not mode & 0o077 and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _by_ending(folder: str) -> list[str]:
-    return [entry.name for entry in _entries(folder) if entry.name.endswith(names.PROJECT_ENDINGS)]
-
-
 def _sockets(own: Sequence[str]) -> Iterator[str]:
     """Sockets of other programs that have a path and a listener now: each leads to a program that has the
     network. Those below the folders of the session are the session's.
@@ -215,7 +214,3 @@ def _is_within(path: str, folders: Iterable[str]) -> bool:
 
 def _unique(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(paths))
-
-
-def _places(paths: Iterable[str]) -> list[Place]:
-    return [place_of(path) for path in paths]

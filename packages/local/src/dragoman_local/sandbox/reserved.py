@@ -36,7 +36,8 @@ def _set_aside(path: str, *, renames: bool) -> str:
         path = folder
     obeyed = "which programs obey when they start here"
     try:
-        if not os.path.lexists(path) or _is_empty_folder(path):
+        # An empty folder is read by no program.
+        if not os.path.lexists(path) or (stat.S_ISDIR(os.lstat(path).st_mode) and not os.listdir(path)):
             return ""
         if not renames:
             return f"dragoman: while this agent ran, {path} was made, {obeyed}: look at it"
@@ -50,8 +51,3 @@ def _set_aside(path: str, *, renames: bool) -> str:
         f"dragoman: this command made {path}, {obeyed}. It is now called {os.path.basename(aside)}: "
         "look at it, and give it its name again if it is right"
     )
-
-
-def _is_empty_folder(path: str) -> bool:
-    """Whether it is an empty folder, which no program reads."""
-    return stat.S_ISDIR(os.lstat(path).st_mode) and not os.listdir(path)

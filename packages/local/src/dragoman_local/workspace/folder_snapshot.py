@@ -225,8 +225,9 @@ class PlainFolder:
     def _known_entry(self, path: str, record: bytes, *, keep: bool) -> SnapshotEntry | None:
         """Its earlier entry, if it is unchanged."""
         before = self._read.get(path)
-        if before is not None and before[0] == record and (not keep or self._has(before[1])):
-            return before[1]
+        if before is not None and before[0] == record:
+            entry = before[1]
+            return entry if not (keep and entry.is_kept) or entry.digest in self._stored_digests else None
         return None
 
     def _read_entry(
@@ -261,10 +262,6 @@ class PlainFolder:
             same = (entry.digest for name, (_, entry) in self._read.items() if name.endswith(suffix))
             self._models[suffix] = next((digest for digest in same if digest in self._stored_digests), None)
         return self._models[suffix]
-
-    def _has(self, entry: SnapshotEntry) -> bool:
-        """Whether all that can be kept of it is."""
-        return not entry.is_kept or entry.digest in self._stored_digests
 
     def _keep(self, path: str, digest: str, data: bytes, *, is_private: bool) -> None:
         before = self._read.get(path)

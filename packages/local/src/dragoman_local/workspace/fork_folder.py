@@ -80,7 +80,12 @@ def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = Non
         own_name
         for own_name in (name if number == 1 else f"{name}-{number}" for number in count(1))
         if (place is not None or not os.path.lexists(f"{ground}-{own_name}"))
-        and not (top and _is_branch(root, own_name))
+        and not (
+            top
+            and ask_git(
+                root, "for-each-ref", "--count=1", f"refs/heads/{own_name}", f"refs/heads/{own_name}/*"
+            ).strip()
+        )
     )
     own_place = os.path.realpath(place or f"{ground}-{own_name}")
     _check_place(own_place, ground)
@@ -158,12 +163,6 @@ def _base(root: str, time: float) -> str:
         except GitFailed:  # HEAD names a branch that is not there
             break
     raise GitFailed("there is no commit yet")
-
-
-def _is_branch(root: str, name: str) -> bool:
-    return bool(
-        ask_git(root, "for-each-ref", "--count=1", f"refs/heads/{name}", f"refs/heads/{name}/*").strip()
-    )
 
 
 def _git_there(*words: str) -> GitCommand:

@@ -69,7 +69,7 @@ class LentTerminals:
         self.settings = settings
         self.wall = SessionWall(settings.sandbox, secrets=settings.secrets)
         self._guard = guard
-        self._on_no_wall = on_no_wall or _log_no_wall
+        self._on_no_wall = on_no_wall or (lambda text: logger.warning("terminals: %s", text))
         self._terminals: dict[str, TerminalProcess] = {}
         self._leaving: list[TerminalProcess] = []  # released, and not ended yet
         self._is_closed = False
@@ -100,9 +100,13 @@ class LentTerminals:
             self._check_room()
             terminal = TerminalProcess(
                 command,
-                cwd=_name_of(folder, path),
+                # By this name a new process finds the open folder, wherever its path leads by then.
+                cwd=f"/proc/self/fd/{folder}" if sys.platform == "linux" else path,
                 env=env,
-                output_bytes=self._limit(request.output_bytes),
+                output_bytes=min(
+                    self.settings.output_bytes if request.output_bytes is None else request.output_bytes,
+                    self.settings.most_output_bytes,
+                ),
                 grace=self.settings.grace,
                 wall=wall,
             )
@@ -193,12 +197,6 @@ class LentTerminals:
             wall=self.wall.text,
         )
 
-    def _limit(self, requested_bytes: int | None) -> int:
-        return min(
-            self.settings.output_bytes if requested_bytes is None else requested_bytes,
-            self.settings.most_output_bytes,
-        )
-
     async def _wall_opened(self) -> Wall | None:
         """Open the sandbox without blocking: the first one reads folders, and tries what the machine
         supports.
@@ -233,10 +231,6 @@ class LentTerminals:
             return open_listing(real, dir_fd=-1), real
 
 
-def _log_no_wall(text: str) -> None:
-    logger.warning("terminals: %s", text)
-
-
 @contextmanager
 def _about_cwd() -> Iterator[None]:
     """Say that it is the folder that is wrong, not the command."""
@@ -257,11 +251,6 @@ def _bad_cwd(error: ErrorAnswer) -> ErrorAnswer:
 def _let_go(opening: asyncio.Future[tuple[int, str]]) -> None:
     if not opening.cancelled() and opening.exception() is None:
         os.close(opening.result()[0])
-
-
-def _name_of(folder: int, path: str) -> str:
-    """A name by which a new process finds the open folder, wherever its path leads by then."""
-    return f"/proc/self/fd/{folder}" if sys.platform == "linux" else path
 
 
 def _kill_from_here(terminal: TerminalProcess) -> None:

@@ -173,7 +173,9 @@ class DiskLooks:
         try:
             self._snapshots[session_id] = (
                 await last.retake()  # what is as it was is not read again
-                if last is not None and _can_go_on(last, folders)
+                if last is not None
+                and last.roots == tuple(dict.fromkeys(map(os.path.realpath, folders)))
+                and last.growth <= GROWTH
                 else await take_snapshot(folders, settings=SETTINGS)
             )
         finally:
@@ -192,11 +194,6 @@ class DiskLooks:
         if changes is None:
             raise RevertRefused(f"{path!r} is not among the changes")
         await (changes.revert(path) if hunks is None else changes.revert_hunks(path, hunks))
-
-
-def _can_go_on(last: Snapshot, folders: Sequence[str]) -> bool:
-    """Whether the next look at these folders can begin with the last one."""
-    return last.roots == tuple(dict.fromkeys(map(os.path.realpath, folders))) and last.growth <= GROWTH
 
 
 def _read_hunks(params: dict[str, Any]) -> list[int] | None:

@@ -22,6 +22,7 @@ MOST_WORDS: Final = 300
 _OWN: Final = ("/tmp", "/var/tmp", "/dev", "/proc")  # noqa: S108
 """Where a command has places of its own in the sandbox."""
 
+_HIDDEN: Final = "is hidden"
 _READERS: Final = frozenset(
     {
         *("[", "test", "ls", "tree", "find", "fd", "file", "stat", "du", "wc", "cat", "bat", "head", "tail"),
@@ -32,11 +33,13 @@ _READERS: Final = frozenset(
 
 
 def wall_note(command: PlannedCommand, boundary: Boundary) -> str:
-    """Return one sentence for readers of the output; empty if no word names such a path. Reads the disk."""
-    found = next(_refused(command, boundary), None)
-    if found is None:
+    """Return one sentence for readers of the output; empty if no word names such a path. Reads the disk. Of
+    several paths the last one counts: what is read stands before what is written.
+    """
+    found = list(_refused(command, boundary))
+    if not found:
         return ""
-    path, how = found
+    path, how = next((each for each in found if each[1] == _HIDDEN), found[-1])
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     can_add = how == "cannot be written" and not _is_below(path, boundary.read_only)
     remedy = f"--add-dir {folder} or --sandbox off" if can_add else "--sandbox off"
@@ -54,7 +57,7 @@ def _refused(command: PlannedCommand, boundary: Boundary) -> Iterator[tuple[str,
     for path in _paths_in(words[1:MOST_WORDS], command.cwd):
         is_kept = _is_below(path, boundary.read_only) or not _is_below(path, writable)
         if _is_below(path, boundary.hidden):
-            yield path, "is hidden"
+            yield path, _HIDDEN
         elif is_kept and not is_reader and not _is_below(path, _OWN):
             yield path, "cannot be written"
 

@@ -51,7 +51,8 @@ class FrameWatch:
         if direction == "to_client":
             self.first = now if self.first is None else self.first
             self._sort(line, text)
-            self.echoes = self.echoes or self._is_ours(text)
+            sent = (frame.text for frame in self.frames if frame.direction == "to_agent")
+            self.echoes = self.echoes or cut(text) in sent
         if len(self.frames) >= FRAMES:
             self.omitted_count += 1
             return
@@ -66,9 +67,6 @@ class FrameWatch:
         elif isinstance(envelope, Response) and not self.initialize:
             result = json.loads(bytes(envelope.result))
             self.initialize = result if isinstance(result, dict) else {}
-
-    def _is_ours(self, text: str) -> bool:
-        return any(frame.direction == "to_agent" and frame.text == cut(text) for frame in self.frames)
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

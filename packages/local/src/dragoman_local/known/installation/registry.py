@@ -157,7 +157,8 @@ def read_registry() -> AgentRegistry:
         return AgentRegistry(entries, shipped.made, "")
     refreshed = read_registry_file(place)
     entries.update((entry.id, entry) for entry in refreshed.agents)
-    return AgentRegistry(entries, refreshed.made, refreshed.origin, _folder_of(refreshed.origin))
+    folder = Path(refreshed.origin).parent if os.path.isabs(refreshed.origin) else None
+    return AgentRegistry(entries, refreshed.made, refreshed.origin, folder)
 
 
 def refreshed_path() -> Path:
@@ -283,7 +284,3 @@ def split_version(package: str, kind: DistributionKind) -> tuple[str, str | None
 def _ids(known: WellKnown) -> tuple[str, ...]:
     """Under which ids the public list may have an agent that we know."""
     return (known.registry, known.name, *known.aliases)
-
-
-def _folder_of(origin: str) -> Path | None:
-    return Path(origin).parent if os.path.isabs(origin) else None

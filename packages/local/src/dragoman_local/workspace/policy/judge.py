@@ -20,6 +20,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice, takewhile
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -149,6 +150,9 @@ SHOWN_BEFORE: Final = 1024 * 1024
 
 MOST_LOOKUPS: Final = 1000
 """The most paths in a command to look up on the disk."""
+
+MOST_ENTRIES: Final = 10_000
+"""The most names of folders to compare with the patterns of a command."""
 
 LENT_OPTIONS: Final = (
     v1.PermissionOption(option_id="allow", name="Yes, this once", kind="allow_once"),
@@ -417,14 +421,35 @@ def resolve(act: Act, *, reads: bool = True, real_path: Callable[[str], str] = o
 
 def _links_in(act: Act, real_path: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     """Paths in a command that are links or lead through one, whether or not a file is there, with their real
-    targets. What is not known of a name stays so.
+    targets. What is not known of a name stays so; the links that a pattern finds are looked for on the disk.
     """
+    looks = iter(range(MOST_ENTRIES))
     for folder, text in islice(places_in(act), MOST_LOOKUPS):
-        spelled = os.path.join(folder, os.path.expanduser(text))
-        is_known = globs.is_known(spelled)
-        known = spelled if is_known else "/".join(takewhile(globs.is_known, spelled.split("/")))
-        if "\0" not in known and (real := real_path(known)) != os.path.normpath(known):
-            yield globs.absolute(text, folder, home=act.home), real + spelled[len(known) :]
+        for known, rest in _found_by(os.path.join(folder, os.path.expanduser(text)), looks):
+            if "\0" not in known and (real := known and real_path(known)) != os.path.normpath(known):
+                yield globs.absolute(text, folder, home=act.home), real + rest
+
+
+def _found_by(path: str, looks: Iterator[int]) -> Iterator[tuple[str, str]]:
+    """What a path may be, as far as it is known, and what stays open of it. A pattern may be all that it
+    finds now; where that is too much to look at, it may be a link to anything.
+    """
+    waiting = [path]
+    while waiting:
+        spelled = waiting.pop()
+        known = "/".join(takewhile(globs.is_known, spelled.split("/")))
+        yield known or "/", spelled[len(known) :]
+        name, slash, rest = spelled[len(known) + 1 :].partition("/")
+        if not name or globs.has_unknown_part(name):
+            continue
+        with suppress(OSError), os.scandir(known or "/") as entries:
+            for entry in entries:
+                if next(looks, None) is None:
+                    yield "", f"/{globs.ANY}"
+                    return
+                is_found = globs.may_be(name, globs.literal(entry.name))
+                if is_found and (entry.is_dir() if rest else entry.is_symlink()):
+                    waiting.append(f"{known}/{entry.name}{slash}{rest}")
 
 
 def _text_of(path: str) -> str | None:

@@ -77,7 +77,11 @@ def load_policy(
         layers=tuple(layer for layer in layers if layer.rules or layer.default is not None),
         remembered_rules=read_if_there(where.remembered_file).rules,
         approve=approve,
-        protected_paths=tuple(each for path in protected_paths for each in _and_below(path)),
+        protected_paths=tuple(
+            f"{globs.literal(os.path.abspath(path))}{below}"
+            for path in protected_paths
+            for below in ("", "/**")
+        ),
     )
 
 
@@ -122,10 +126,6 @@ def read_if_there(path: str) -> Rulebook:
 
 _parse = lru_cache(maxsize=PARSED)(read_policy)
 """A file is read for every decision, so that a change counts at once; the same text is parsed once."""
-
-
-def _and_below(path: str) -> Sequence[str]:
-    return (place := globs.literal(os.path.abspath(path))), f"{place}/**"
 
 
 HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"

@@ -257,12 +257,22 @@ class ProgramCall:
     def only_reads(self) -> bool:
         return self.doubt is None and self._has("reads")
 
-    def code_places(self) -> Iterator[str]:
-        """Return places of code that it may run, as far as its words name them."""
+    def places(self) -> Iterator[str]:
+        """Return places of code that it may run, and of files that it may change, as far as its words name
+        them.
+        """
         if self.carried is not None:
-            yield from self.carried.code_places()
+            yield from self.carried.places()
         elif self._has("project") or self._has("script"):
             yield from (*self.operands, *(flag.value for flag in self.flags if flag.value))
+        elif not self._has("reads"):
+            has_script = self._has("sed") and not self._expressions
+            yield from self.operands[1:] if has_script else self.operands
+
+    @property
+    def _expressions(self) -> list[str]:
+        """The scripts of sed that are values of options."""
+        return [flag.value or "" for flag in self.flags if flag.text in ("-e", "--expression")]
 
     def _has(self, mark: str) -> bool:
         return self.entry is not None and mark in self.entry.marks
@@ -349,7 +359,7 @@ class ProgramCall:
         operands, flags = self.operands, self.flags
         starts = self._has("script") or self._has("carries")
         tells_version = bool(flags) and flags[-1].text in ("-V", "-v", "--version")
-        scripts = [flag.value or "" for flag in flags if flag.text in ("-e", "--expression")] or operands[:1]
+        scripts = self._expressions or operands[:1]
         most = 0 if self._has("0") else 1 if self._has("1") else len(operands)
         doubts = (
             (

@@ -115,16 +115,18 @@ def parts_of(act: Act) -> Sequence[ActPart]:
 def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places) -> ActPart:
     act, call = whole.act, read_call(words)
     possible = possible_in_arguments(words)
-    code = [
-        globs.absolute(place, folder, home=act.home) for place in call.code_places() for folder in folders
-    ]
-    outside = act.roots and not all(map(act.is_in_roots, (*code, *ActPart(act=act, paths=code).links)))
+    named = [globs.absolute(place, folder, home=act.home) for place in call.places() for folder in folders]
+    outside = act.roots and not all(map(act.is_in_roots, (*named, *ActPart(act=act, paths=named).links)))
     return replace(
         whole,
         words=words,
         nested=_NESTED if call.program == "git" and not set(folders) <= set(act.roots or folders) else None,
         unknown=call.doubt
-        or ("the command runs code from outside the session's folders" if outside else None),
+        or (
+            "the command runs code from, or changes, a place outside the session's folders"
+            if outside
+            else None
+        ),
         only_reads=call.only_reads,
         is_git=call.program == "git" and call.subcommand != "mv",
         possible=possible,

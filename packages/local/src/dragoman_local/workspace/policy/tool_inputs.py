@@ -268,9 +268,7 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
             yield None, False
         elif isinstance(value, Mapping):
             waiting += [
-                (key, depth + 1, is_prose)
-                for key in value
-                if isinstance(key, str) and _IN_PATHS.search(key)
+                (key, depth + 1, is_prose) for key in value if isinstance(key, str) and _IN_PATHS.search(key)
             ]
             waiting += [
                 (item, depth + 1, is_prose or key in _PROSE_KEYS)

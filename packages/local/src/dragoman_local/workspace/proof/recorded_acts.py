@@ -34,7 +34,7 @@ from dragoman_local.workspace.policy.decision import usable_options
 from dragoman_local.workspace.policy.judge import act_of_access, resolve
 from dragoman_local.workspace.policy.tool_calls import CallUpdate, ToolCalls
 from dragoman_local.workspace.policy.tool_inputs import FileChange, changes_in
-from dragoman_local.workspace.proof.known_acts import UPDATES, KnownActs, essence, is_about_no_call, read_update
+from dragoman_local.workspace.proof.known_acts import UPDATES, KnownActs, essence, read_update, tells_no_call
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]
@@ -48,9 +48,7 @@ HIDDEN: Final = "a secret in it was made unreadable"
 
 MOST_TEXTS: Final = 64
 MOST_CHARACTERS: Final = 1024 * 1024
-"""The most files with a known text, and the longest text to keep: the result of a write is compared with the
-shown change.
-"""
+"""The most files with a known text, and the longest such text: a write is compared with the shown change."""
 
 _HUB: Final = b'{"hub":'
 _HUBS_ID: Final = b'"hub:'
@@ -163,7 +161,7 @@ class ActFold:
         for direction, frames, time, _ in runs:
             for at, frame in enumerate(frames, sequence):
                 is_update = direction == "to_client" and frame.startswith(UPDATES)
-                if is_update and is_about_no_call(frame):
+                if is_update and tells_no_call(frame):
                     continue
                 found = read_update(frame) if is_update else None
                 if found is None:
