@@ -42,7 +42,8 @@ def run_show(args: argparse.Namespace) -> int:
         head = f"{entry.agent_name:<20} {entry.version:<14} {ways:<12} {trial:<17}"
         line = f"{head} {entry.license:<14} {entry.name}"
         say(sanitize_line(line.rstrip()))
-    say(f"\n{len(registry.entries)} agents, as of {registry.made} ({age} days ago), {_origin(registry)}.")
+    origin = f"from {sanitize_line(registry.origin)}" if registry.origin else "the built-in list"
+    say(f"\n{len(registry.entries)} agents, as of {registry.made} ({age} days ago), {origin}.")
     return 0
 
 
@@ -106,10 +107,6 @@ def _keep(file: RegistryFile) -> None:
         replace_file(place, msgspec.json.encode(file))
     except OSError as error:
         raise LocalMistake(f"cannot write {place}: {error.strerror}") from None
-
-
-def _origin(registry: AgentRegistry) -> str:
-    return f"from {sanitize_line(registry.origin)}" if registry.origin else "the built-in list"
 
 
 def _describe(registry: AgentRegistry, age: int) -> dict[str, object]:

@@ -237,11 +237,7 @@ def _write_note(folder: str, commit: str, attestation: Attestation) -> None:
 
 def _who(session: AttestedSession) -> str:
     model = f" ({session.model})" if session.model else ""
-    return f"{session.agent}{model}, session {session.session}, turns {_numbers(session.turns)}"
-
-
-def _numbers(turns: Sequence[int]) -> str:
-    return ",".join(map(str, turns))
+    return f"{session.agent}{model}, session {session.session}, turns {','.join(map(str, session.turns))}"
 
 
 def _show(attestation: Attestation) -> None:

@@ -19,7 +19,6 @@ from dragoman_app.apps.console import MISTAKEN, say
 from dragoman_app.apps.log_lines import JsonFormatter, SafeFormatter
 from dragoman_app.apps.terminals import is_hung_up, standard_terminals
 from dragoman_hub.cluster.node import node_name, shown_place
-from dragoman_hub.hub import Hub
 from dragoman_hub.runner import RunningHub, drain, run_hub, tune_memory
 from dragoman_hub.settings import HubSettings, offered_agents
 from dragoman_hub.settings_file import load_settings
@@ -108,12 +107,9 @@ async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
         await first_of(drain(run.hub, cluster=run.cluster), second_stop_event.wait())
         run.app.endpoint.leave()  # clients hear that we go, not that their agents did
         # Turns that are still running go on with agents that outlive us, until the next hub or their time.
-        await run.hub.aclose(keep_agents=_is_busy(run.hub))
+        is_busy = any(session.state.is_busy for session in run.hub.sessions.values())
+        await run.hub.aclose(keep_agents=is_busy)
     return 0
-
-
-def _is_busy(hub: Hub) -> bool:
-    return any(session.state.is_busy for session in hub.sessions.values())
 
 
 def _on_hangup(args: argparse.Namespace, run: RunningHub, leave: Callable[[], None]) -> None:

@@ -186,7 +186,7 @@ def _add_command(below: argparse._SubParsersAction[Parser], command: CommandRow)
     parser = below.add_parser(
         word,
         help=command.help,
-        description=command.description or _sentence(command.help),
+        description=command.description or (command.help and f"{command.help[0].upper()}{command.help[1:]}."),
         epilog=command.examples or None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -204,10 +204,6 @@ def _fill(parser: Parser, command: CommandRow) -> None:
         load(f"dragoman_app.cli.options.{command.options}:add_{function}")(parser)
     if command.metavar:
         _add_commands(parser, command.name, metavar=command.metavar, is_required=not command.run)
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}." if words else ""
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

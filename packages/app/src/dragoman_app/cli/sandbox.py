@@ -147,7 +147,7 @@ def _try_out(wall: Wall, folder: str) -> list[ProbeResult]:
     outside = ("/", "/etc", "/usr", os.path.expanduser("~"))
     context = {
         "writable": [place.path for place in boundary.writable if os.path.isdir(place.path)],
-        "outside": [path for path in outside if _is_outside(wall, path)],
+        "outside": [path for path in outside if all(place.path != path for place in boundary.writable)],
         "hidden": [path for path in boundary.hidden if os.access(path, os.R_OK)],
         "pid": os.getpid(),
         "filtered": boundary.network is not None,
@@ -157,10 +157,6 @@ def _try_out(wall: Wall, folder: str) -> list[ProbeResult]:
     if done.returncode:
         raise LocalMistake(f"the attempts could not be made: {done.stderr.strip()}")
     return decode_json(done.stdout.encode(), list[ProbeResult])
-
-
-def _is_outside(wall: Wall, path: str) -> bool:
-    return not any(place.path == path for place in wall.boundary.writable)
 
 
 def _run(wall: Wall, command: Sequence[str], folder: str) -> int:

@@ -361,6 +361,9 @@ class ChatSession(Protocol):
     def turn(self, blocks: Sequence[v1.ContentBlock]) -> Awaitable[TurnResult]:
         """Run one turn; its updates go to the listener."""
 
+    async def allow(self) -> str:
+        """Ask the user about the last denied action; return a sentence about what holds now."""
+
     async def steer(self, blocks: Sequence[v1.ContentBlock]) -> SteerOutcome:
         """Send a message while the turn runs; return its outcome. Raises `LocalMistake` if no turn runs."""
 

@@ -1,4 +1,4 @@
-"""`/rewind`, the same for a session of this machine and for one at a hub."""
+"""`/allow`; and `/rewind`, the same for a session of this machine and for one at a hub."""
 
 from __future__ import annotations
 
@@ -118,3 +118,37 @@ async def test_without_a_memory_the_reason_is_told(project: Path) -> None:
         await eyes.see("● ready")
         await eyes.say("/rewind")
         await eyes.see("Dragoman keeps no files of this session")
+
+
+class StrictBackend(StageBackend):
+    """Nothing is asked, and nothing allowed without a rule."""
+
+    @asynccontextmanager
+    async def open(
+        self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
+    ) -> AsyncIterator[ChatSession]:
+        source = ChatAgent(name=wanted.agent, target=self._agents[wanted.agent])
+        async with LocalChat(source, wanted, person, listener, LocalRules(approve="none")).opened() as chat:
+            yield chat
+
+
+async def test_what_was_denied_is_allowed_for_its_next_try_and_the_agent_is_told(shop: Path) -> None:
+    backend, file = StrictBackend(shop, writer=writer()), shop / "a.txt"
+    async with on_stage(backend, ChatRequest(agent="writer", cwd=str(shop)), size=(100, 40)) as eyes:
+        await eyes.see("● ready")
+        await eyes.say("/allow")
+        await eyes.see("Nothing was denied that you could allow here.")
+        await eyes.say("lend a.txt")
+        await eyes.see("To allow it after all, write /allow")
+        await eyes.say("/allow")
+        await eyes.see("Yes, this once", "a.txt")
+        await eyes.press("y")
+        await eyes.see("Allowed. The agent is told with your next prompt")
+        assert not file.exists()
+        await eyes.say("lend a.txt")
+        await eyes.see("Sent to the agent: The user now allows this, which was denied")
+        await eyes.until(file.exists, "the write that was allowed")
+        file.unlink()
+        await eyes.say("lend a.txt lend b.txt")
+        await eyes.until(lambda: eyes.screen.count("To allow it after all") > 1, "that once was once")
+        assert not file.exists()

@@ -328,9 +328,6 @@ class BriefFold:
         while size > self._budget:
             size -= len(records.popleft().line)
 
-    def _line(self, record: Mapping[str, object]) -> bytes:
-        return _fit(record, self._budget // 12)[0]
-
     def _describe_state(self) -> list[bytes]:
         """The state of the work, at most a third of a brief."""
         facts: list[dict[str, object]] = [
@@ -348,7 +345,7 @@ class BriefFold:
             facts.append({"last turn": "it did not end"})
         lines: list[bytes] = []
         size = 0
-        for line in map(self._line, reversed(facts)):
+        for line in (_fit(fact, self._budget // 12)[0] for fact in reversed(facts)):
             size += len(line)
             if size > self._budget // 3:
                 self._not_carried["lines about how the work stands"] += 1

@@ -110,7 +110,9 @@ class Seal:
             return StreamCipher(derive_key(streams, purpose))
 
         self._cipher = lru_cache(CIPHERS)(make_cipher)
-        self.folder = lru_cache(CIPHERS)(self._folder)
+        self.folder = lru_cache(CIPHERS)(
+            lambda cwd: hmac.digest(self._folders, cwd.encode(errors="replace"), "sha256").hex()
+        )
         """What stands for a folder: always the same for the same one, so that it can be searched for."""
 
     def __repr__(self) -> str:
@@ -154,6 +156,3 @@ class Seal:
         ):
             return None
         return OpenedStream(replace(info, cwd=cwd, title=title), last - info.last)
-
-    def _folder(self, cwd: str) -> str:
-        return hmac.digest(self._folders, cwd.encode(errors="replace"), "sha256").hex()

@@ -361,8 +361,11 @@ def check_paths(changed_files: Collection[str], paths: Collection[str]) -> set[s
     """Return the paths, if each of them differs."""
     strange = sorted(set(paths) - set(changed_files))
     if strange:
+        is_outside = any(
+            os.path.isabs(path) or path.startswith(os.pardir) for path in map(os.path.normpath, strange)
+        )
         raise refusal(
-            REFUSED if all(map(_is_inside, strange)) else INVALID_PARAMS,
+            INVALID_PARAMS if is_outside else REFUSED,
             "moved",
             f"{sanitize_line(strange[0], exact=True)} does not differ from the last commit, or is not below "
             "the session's folder: look at the changes again",
@@ -433,7 +436,3 @@ def _is_text(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_inside(path: str) -> bool:
-    return not os.path.isabs(path) and not os.path.normpath(path).startswith(os.pardir)

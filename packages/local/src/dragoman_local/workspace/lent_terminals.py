@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman_local.sandbox.wall import SessionWall, Wall
-from dragoman_local.workspace.commands import PlannedCommand, plan_command
+from dragoman_local.workspace.commands import plan_command
 from dragoman_local.workspace.disk_threads import in_disk_thread
 from dragoman_local.workspace.environment import command_environment
 from dragoman_local.workspace.lent_files import Access, Guard
@@ -92,7 +92,15 @@ class LentTerminals:
         try:
             wall = await self._wall_opened()
             env["PWD"] = path
-            command = self._plan(request, env, path)
+            command = plan_command(
+                request.command,
+                request.args,
+                cwd=path,
+                env=env,
+                set_by_agent=request.env,
+                shell_lines=self.settings.shell_lines,
+                wall=self.wall.text,
+            )
             if self._guard is not None:
                 await self._guard(
                     Access(session_id=self.session_id, kind="run", path=command.program, command=command)
@@ -185,17 +193,6 @@ class LentTerminals:
                 return
             held_bytes -= len(terminal.ring)
             del self._terminals[terminal_id]
-
-    def _plan(self, request: TerminalRequest, env: dict[str, str], cwd: str) -> PlannedCommand:
-        return plan_command(
-            request.command,
-            request.args,
-            cwd=cwd,
-            env=env,
-            set_by_agent=request.env,
-            shell_lines=self.settings.shell_lines,
-            wall=self.wall.text,
-        )
 
     async def _wall_opened(self) -> Wall | None:
         """Open the sandbox without blocking: the first one reads folders, and tries what the machine

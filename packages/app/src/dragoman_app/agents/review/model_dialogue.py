@@ -17,7 +17,7 @@ from dragoman_app.agents.code.cost import spend
 from dragoman_app.agents.code.loop import model_call, tool_definition, tool_return
 from dragoman_app.agents.code.model_request import ModelRequests
 from dragoman_app.agents.code.models import Hear, ModelClient, RequestOffer
-from dragoman_app.agents.code.tool_calls import ModelCall, ToolCallRunner
+from dragoman_app.agents.code.tool_calls import ToolCallRunner
 from dragoman_app.agents.code.tools.tool import CoderTool
 from dragoman_app.agents.review.budget import BudgetExhausted, BudgetMeter
 
@@ -84,15 +84,14 @@ class ModelDialogue:
             calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
             if not calls:
                 return
-            results = await self._calling([self._masked(model_call(part)) for part in calls])
+            asked = [model_call(part) for part in calls]  # the client sees them, so they quote no secret
+            results = await self._calling(
+                [replace(call, arguments=_mask_all(call.arguments, self._mask)) for call in asked]
+            )
             if is_over():
                 return
             returns = [tool_return(part, results[part.tool_call_id]) for part in calls]
             messages += [response, ModelRequest(parts=returns)]
-
-    def _masked(self, call: ModelCall) -> ModelCall:
-        """A call whose arguments quote no secret: the client sees them."""
-        return replace(call, arguments=_mask_all(call.arguments, self._mask))
 
     async def _ask(self, messages: list[ModelMessage]) -> ModelResponse:
         self._meter.check(share=self._share)

@@ -283,10 +283,7 @@ async def _rule_problem(path: str, before: str, after: str, settings: ReviewSett
     review_stream = review(sources, replace(settings, baseline=None))
     async with contextlib.aclosing(review_stream):
         async for finding in review_stream:
-            counts[_side(finding)][finding.rule] += 1
+            side = _BEFORE if finding.path.startswith(_BEFORE) else _AFTER
+            counts[side][finding.rule] += 1
     new_rules = counts[_AFTER] - counts[_BEFORE]
     return f"the rule {next(iter(new_rules))} complains about it" if new_rules else None
-
-
-def _side(finding: Finding) -> str:
-    return _BEFORE if finding.path.startswith(_BEFORE) else _AFTER

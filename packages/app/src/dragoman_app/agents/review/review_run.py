@@ -144,7 +144,9 @@ class ReviewRun:
         self._analysis = Analysis(self._turn, self._input, self._texts)
         await self._analysis.run(self._settings)
         await self._find_broken_callers()
-        self._notes += [_note_text(note) for note in self._analysis.notes]
+        self._notes += [
+            note.text if note.path is None else f"{note.path}: {note.text}" for note in self._analysis.notes
+        ]
 
     async def _find_broken_callers(self) -> None:
         """What a change breaks elsewhere. A caller that the editor does not give us is not told of."""
@@ -250,10 +252,6 @@ def _nothing(intent: ReviewIntent, notes: Sequence[str]) -> str:
         since = intent.against or "the last commit"
         return f"Nothing has changed since {since}. Name files or folders to review them as they are.\n"
     return "Nothing to review here. Name files or folders, or attach some.\n"
-
-
-def _note_text(note: ReviewNote) -> str:
-    return note.text if note.path is None else f"{note.path}: {note.text}"
 
 
 # Findings explained by a model, where one is configured: it is asked, and shown as a tool call.

@@ -99,6 +99,8 @@ class LocalChat:
         self.past: StoredHistory | None = None
         self.brief: ConversationBrief | None = None
         """What the agent is told of another agent's conversation, until a turn has ended."""
+        self._allowed: list[str] = []
+        """What was allowed after it was denied; the agent is told with the next prompt."""
         self.keep_title: Callable[[str], Awaitable[object]] | None = None
         """Stores a title of the session in the history, if there is one."""
         self._request = request
@@ -118,12 +120,13 @@ class LocalChat:
             find_subagents=lambda: self._subagents,
             on_no_wall=self._note,
         )
+        self._user = at_screen(person, self._risk_notes)
         self._desk = LocalDesk(
             rules,
             door="chat",
             agent=source.identity or source.name,
             roots=[request.cwd],
-            user=at_screen(person, self._risk_notes),
+            user=self._user,
             audit=make_audit_log(self._note),
             place=self.local.place,
             find_tool_call=self.local.calls.find_call,
@@ -198,7 +201,8 @@ class LocalChat:
         brief = [] if self.brief is None else [v1.TextContent(text=self.brief.text)]
         prompt = "\n".join(block.text for block in blocks if isinstance(block, v1.TextContent))
         note = "" if self._look.memory is None else await self._look.memory.note(self.session.id)
-        if note:
+        notes, self._allowed = [note, *self._allowed], []
+        for note in filter(None, notes):
             self._note(f"Sent to the agent: {note}")
             brief.append(v1.TextContent(text=note))
         await self._look.begin_turn(self.session.id, agent=self.agent, prompt=prompt)
@@ -208,6 +212,17 @@ class LocalChat:
             self._desk.permissions.end_turn()
         self.brief = None
         return result
+
+    async def allow(self) -> str:
+        found = await self._desk.permissions.reconsider(self._user.permissions)
+        if found is None:
+            return "Nothing was denied that you could allow here."
+        act, extent = found
+        if extent == "deny":
+            return "It stays denied."
+        what = act.script.text if act.script is not None else act.title
+        self._allowed.append(f"The user now allows this, which was denied ({extent}): {what}")
+        return "Allowed. The agent is told with your next prompt, and may try again."
 
     async def steer(self, blocks: Sequence[v1.ContentBlock]) -> SteerOutcome:
         return await self.session.steer(*blocks)

@@ -46,7 +46,7 @@ def make_audit_log(tell: Callable[[str], None]) -> ReportedAuditLog:
     def on_entry(line: AuditEntry) -> None:
         if line.outcome == "deny" and line.by == "policy":
             what = line.command or line.title or " ".join((line.kind, *line.paths))
-            remedy = f" To allow this: {line.remedy}" if line.remedy else ""
+            remedy = " To allow it after all, write /allow" if line.remedy else ""
             tell(f"Not allowed: {what} ({line.why}){remedy}")
 
     return ReportedAuditLog(on_entry=on_entry, on_failure=tell)

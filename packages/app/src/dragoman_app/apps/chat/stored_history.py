@@ -82,11 +82,9 @@ class StoredHistory:
             elif envelope.method == "session/prompt" and row.direction == "to_agent":
                 request = read(envelope.params, v1.PromptRequest)
                 if request.session_id == self._session_id:
-                    page.prompt(_words(request.prompt))
+                    page.prompt(
+                        "".join(part.text for part in request.prompt if isinstance(part, v1.TextContent))
+                    )
         except (msgspec.MsgspecError, SchemaError, UnicodeDecodeError, RecursionError):
             return False  # what makes no sense cannot be shown as if it did
         return envelope.method == "session/load" and row.direction == "to_agent"
-
-
-def _words(blocks: Sequence[v1.ContentBlock]) -> str:
-    return "".join(block.text for block in blocks if isinstance(block, v1.TextContent))

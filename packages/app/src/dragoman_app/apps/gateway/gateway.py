@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from dragoman import Client, supervised
 from dragoman.errors import CrashLoop, DragomanError, LocalMistake, LoginRequired
-from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import SupervisionEvent
@@ -84,7 +83,7 @@ class Gateway:
             self._desk_of,
             rules=rules,
             place="nowhere" if target.agent.address is not None else target.place,
-            find_subagents=self._find_subagents,
+            find_subagents=lambda: None if self._agent is None else self._agent.handle.subagents,
         )
         self.client = Client(
             "dragoman-gateway",
@@ -254,9 +253,6 @@ class Gateway:
         if session is None and len(self._openings) == 1:
             session = self._openings[0]
         return None if session is None else session.desk
-
-    def _find_subagents(self) -> SubagentTree | None:
-        return None if self._agent is None else self._agent.handle.subagents
 
     # What went wrong.
 

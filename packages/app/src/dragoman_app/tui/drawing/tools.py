@@ -80,7 +80,7 @@ def draw_tool(
     coloured: bool = True,
 ) -> list[Content]:
     """Draw a tool call. `whole` leaves nothing out. Without colours, pictures are named."""
-    lines = hanging(_title(entry, cwd), width, plain(*_mark(entry)) + " ")
+    lines = hanging(_title(entry, cwd), width, plain(*STATUS.get(entry.state.status, UNKNOWN)) + " ")
     most = None if whole else OPEN_LINES if entry.is_open else EXCERPT
     if entry.is_open is False and not whole:
         return lines
@@ -100,10 +100,6 @@ def draw_tool(
 def summary(entry: ToolEntry, cwd: str = "") -> str:
     """Return the title on one line."""
     return _title(entry, cwd).plain
-
-
-def _mark(entry: ToolEntry) -> tuple[str, str]:
-    return STATUS.get(entry.state.status, UNKNOWN)
 
 
 def _title(entry: ToolEntry, cwd: str) -> Content:

@@ -6,7 +6,7 @@ A clock of twenty beats a second draws what has come since the last one, and sta
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import ClassVar, cast
 
@@ -87,7 +87,7 @@ class ChatScreen(Screen[None]):
         self.conversation = ChatConversation(self.transcript, self._mark)
         self.around = DrawingContext(self._terminal)
         self.view = TranscriptView(self.transcript, self.around)
-        self.box = PromptBox(self._said_before, self.withdraw)
+        self.box = PromptBox(lambda: self.transcript.prompts, self.withdraw)
         self.completions = Completions(self._complete)
         self.find_bar = FindBar()
         self.slash_commands = SlashCommands(self)
@@ -261,9 +261,6 @@ class ChatScreen(Screen[None]):
         self.box.clear()
         self.completions.offer(())
         self.view.follow()
-
-    def _said_before(self) -> Sequence[str]:
-        return self.transcript.prompts
 
     async def on_prompt_box_help_wanted(self) -> None:
         await self.app.run_action("help")

@@ -1,5 +1,5 @@
-"""This client's own slash commands: `/handover` and `/rewind`. An agent's command of the same name comes
-first.
+"""This client's own slash commands: `/allow`, `/handover` and `/rewind`. An agent's command of the same name
+comes first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dragoman_app.tui.model.transcript import Transcript
 from dragoman_app.tui.ports import ChatBackend, ChatRequest, ChatRewinds, RewindPreview, RewindResult
 from dragoman_app.tui.screens.rewind import RewindChoice, RewindScreen
 
-_COMMAND = re.compile(r"/(handover|rewind)(?:\s+(\S.*))?")
+_COMMAND = re.compile(r"/(allow|handover|rewind)(?:\s+(\S.*))?")
 
 
 class CommandScreen(Protocol):
@@ -46,8 +46,9 @@ class SlashCommands:
         facts = self._screen.transcript.facts
         if command is None or any(own.name == command[1] for own in facts.commands):
             return False
-        act = self.hand_over if command[1] == "handover" else self.rewind
-        self._screen.start_task(act((command[2] or "").strip()))
+        words = (command[2] or "").strip()
+        handed = {"handover": self.hand_over, "rewind": self.rewind}.get(command[1])
+        self._screen.start_task(self.allow() if handed is None else handed(words))
         return True
 
     async def hand_over(self, agent: str) -> None:
@@ -69,6 +70,12 @@ class SlashCommands:
             return
         await screen.open(request)
         screen.transcript.note(f"{sanitize_line(agent)} takes over and gets a summary with your next prompt.")
+
+    async def allow(self) -> None:
+        """Allow what was denied last, for its next try."""
+        chat = self._screen.conversation.chat
+        if chat is not None and not self._is_busy("then allow it"):
+            self._screen.transcript.note(await chat.allow())
 
     async def rewind(self, words: str) -> None:
         """Restore the files from before a turn (by default the last one), or undo that."""

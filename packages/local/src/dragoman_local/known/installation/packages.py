@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -272,7 +272,19 @@ def run_program(words: Sequence[str], folder: Path, deadline: float, *, output: 
             # A signal that ends us is raised in the main thread, also in the middle of a start: the program
             # would run, and nobody would know its process. The thread that starts it is not disturbed.
             with ThreadPoolExecutor(1) as pool:
-                pool.submit(_start, words, folder, (out, log), processes).result()
+                pool.submit(
+                    lambda: processes.append(
+                        subprocess.Popen(
+                            words,
+                            cwd=folder,
+                            env=agent_environment(allow=SETTINGS),
+                            stdin=subprocess.DEVNULL,
+                            stdout=out,
+                            stderr=log,
+                            start_new_session=True,
+                        )
+                    )
+                ).result()
             status = processes[0].wait(timeout=max(0.1, deadline - time.monotonic()))
         except OSError as error:
             raise InstallFailed(f"cannot run {label}: {error.strerror}") from None
@@ -288,25 +300,6 @@ def run_program(words: Sequence[str], folder: Path, deadline: float, *, output: 
         lines = (folder / LOG).read_bytes()[-KEPT:].decode(errors="replace").strip().splitlines()
         text = "\n".join(f"  {line[:KEPT_WIDTH]}" for line in lines[-KEPT_LINES:])
         raise InstallFailed(f"{label} ended with status {status}:\n{text}")
-
-
-def _start(
-    words: Sequence[str],
-    folder: Path,
-    files: tuple[IO[bytes], IO[bytes]],
-    processes: list[subprocess.Popen[bytes]],
-) -> None:
-    processes.append(
-        subprocess.Popen(
-            words,
-            cwd=folder,
-            env=agent_environment(allow=SETTINGS),
-            stdin=subprocess.DEVNULL,
-            stdout=files[0],
-            stderr=files[1],
-            start_new_session=True,
-        )
-    )
 
 
 def _end_tree(process: subprocess.Popen[bytes]) -> None:

@@ -131,7 +131,15 @@ def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", a
         changes=tuple(changes),
         remarks=() if call is None else tuple(remarks_in(call)),
         input=(
-            *(ShownInput(name=str(name), text=_as_text(value)) for name, value in members.items()),
+            *(
+                ShownInput(
+                    name=str(name),
+                    text=value
+                    if isinstance(value, str)
+                    else msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace"),
+                )
+                for name, value in members.items()
+            ),
             *_attachments(call),
         ),
         unknown_texts=tuple(text for text in act.unknown_texts if text not in named_texts),
@@ -204,14 +212,6 @@ def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object
         if name not in known
         and not (isinstance(value, str) and places & {*canonical_paths([value], base, act.home)[:1]})
     }
-
-
-def _as_text(value: object) -> str:
-    return (
-        value
-        if isinstance(value, str)
-        else msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
-    )
 
 
 def lent_call(act: Act, *, call_id: str, place: str) -> dict[str, Any]:

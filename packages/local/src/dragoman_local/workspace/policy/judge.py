@@ -229,7 +229,7 @@ class PermissionJudge:
         self._on_line = on_line
         self._remembered_rules = remembered_rules
         self._now = now
-        self.grants = Grants()
+        self.grants, self.retries = Grants(), Grants()
         # A lock is there for as long as somebody holds it or waits for it.
         self._turnstiles: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -237,14 +237,18 @@ class PermissionJudge:
         """Return the decision of the rules, the remembered answers and the given permissions; `ask` if there
         is none.
 
-        A granted permission is used up by the decision that it makes.
+        A granted permission is used up by the decision that it makes. `retries` holds what a person allowed
+        after it was denied: the next try of the same act.
         """
         decision = policy.decide(act)
-        if decision.outcome == "ask" and act.method != "permission" and self.grants.use(act):
-            return PolicyDecision(
-                outcome="allow", rule=decision.rule, why="a request for permission was granted for it"
-            )
-        return decision
+        is_granted = decision.outcome != "allow" and (
+            (act.method != "permission" and self.grants.use(act)) or self.retries.use(act)
+        )
+        # A person may have allowed it since. A rule that denies still holds.
+        if not is_granted or replace(policy, approve=None).decide(act).outcome != "ask":
+            return decision
+        why = "a request for permission, or another try, was granted for it"
+        return PolicyDecision(outcome="allow", rule=decision.rule, why=why)
 
     def settle(
         self,

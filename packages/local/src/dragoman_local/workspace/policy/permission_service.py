@@ -173,9 +173,27 @@ class PermissionService:
             decision = PolicyDecision(outcome="allow", rule="", why=why_of(kinds[option], "person"))
             self._judge.settle(act, decision, request.options, option, by="person")
 
+    async def reconsider(self, asker: Asker | None) -> tuple[Act, str] | None:
+        """Ask a person about the last denial for want of a rule, as if it were new. What is allowed is not
+        done: its next try is, until the end of a turn, or always. Returns the act with `allow`, `always` or
+        `deny`; None if there is no such denial.
+        """
+        denied = next((denied for denied in reversed(self.denials) if denied[1].remedy), None)
+        if denied is None:
+            return None
+        self.denials.remove(denied)
+        act, read = denied[0], self._policy
+        desk = PermissionService(lambda: replace(read(), approve=None), asker=asker, judge=self._judge)
+        decision, _, kept = await desk._answer(await self._in_thread(desk._judge_act, act, LENT_OPTIONS))
+        self._judge.grants.take_back(act)  # what counts is the next try, also of a request for permission
+        if decision.outcome == "allow" and not kept:
+            self._judge.retries.add(act)
+        return act, "always" if kept else decision.outcome
+
     def end_turn(self) -> None:
         """End the turn, and its unused permissions for one act."""
         self._judge.grants.forget()
+        self._judge.retries.forget()
 
     def setting(self, session_id: str) -> ActContext:
         return self._sessions.get(session_id, self._default)

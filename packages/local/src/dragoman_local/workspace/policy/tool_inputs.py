@@ -274,7 +274,15 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
                 (item, depth + 1, is_prose or key in _PROSE_KEYS)
                 for key, item in value.items()
                 if key not in _CONTENT_KEYS
-                and not (depth == 0 and key in known and (_is_text(item) or key in VARIABLE_KEYS))
+                and not (
+                    depth == 0
+                    and key in known
+                    and (
+                        isinstance(item, str)
+                        or key in VARIABLE_KEYS
+                        or (isinstance(item, list) and all(isinstance(each, str) for each in item))
+                    )
+                )
             ]
         elif isinstance(value, list):
             waiting += [(item, depth + 1, is_prose) for item in value]
@@ -399,9 +407,3 @@ def _readings(piece: str, home: str) -> Iterator[str]:
             yield from _BEHIND.split(plain, 1)[:1]
             if _PATTERN.search(plain):
                 yield _PATTERN.sub(lambda match: _MARKS.get(match[0], ONE), plain)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) or (
-        isinstance(value, list) and all(isinstance(each, str) for each in value)
-    )

@@ -30,7 +30,7 @@ from dragoman_local.workspace.policy.policy import Policy, PolicyLayer
 from dragoman_local.workspace.policy.policy_files import place_patterns, toml_value
 from dragoman_local.workspace.policy.policy_parser import read_policy
 from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance
+from dragoman_local.workspace.policy.rules import PolicyRule, parts_of, relevance
 from dragoman_local.workspace.proof.policy_trial import Verdict, without_names
 
 LEAST: Final = 2
@@ -137,7 +137,12 @@ def suggest(
         if len(covered) >= least or is_wide:
             new = read_policy(text, source).rules
             allows = cache(partial(_allows, policy_in, source, (*rules, *new)))
-            is_safe = not any(allows(act) for act in refused if _may_change(new, parts[act]))
+            is_safe = not any(
+                # An act of which these rules match no part is decided as before.
+                any(relevance(rule, part).certainty is Certainty.YES for rule in new for part in parts[act])
+                and allows(act)
+                for act in refused
+            )
             saved = [at for at in covered if allows(without_names(asked[at].act))] if is_safe else []
         if is_safe and len(saved) >= least:
             chosen |= best
@@ -163,11 +168,6 @@ def _groups_of(
     for at, need in needs.items():
         groups[need - chosen].append(at)
     return groups
-
-
-def _may_change(rules: Sequence[PolicyRule], parts: Sequence[ActPart]) -> bool:
-    """Whether one of these rules matches a part of an act: else they change nothing for it."""
-    return any(relevance(rule, part).certainty is Certainty.YES for rule in rules for part in parts)
 
 
 def _is_spared(verdict: Verdict) -> bool:
