@@ -22,7 +22,6 @@ MOST_WORDS: Final = 300
 _OWN: Final = ("/tmp", "/var/tmp", "/dev", "/proc")  # noqa: S108
 """Where a command has places of its own in the sandbox."""
 
-_HIDDEN: Final = "is hidden"
 _READERS: Final = frozenset(
     {
         *("[", "test", "ls", "tree", "find", "fd", "file", "stat", "du", "wc", "cat", "bat", "head", "tail"),
@@ -39,7 +38,7 @@ def wall_note(command: PlannedCommand, boundary: Boundary) -> str:
     found = list(_refused(command, boundary))
     if not found:
         return ""
-    path, how = next((each for each in found if each[1] == _HIDDEN), found[-1])
+    path, how = next((each for each in found if each[1] == "is hidden"), found[-1])
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     can_add = how == "cannot be written" and not _is_below(path, boundary.read_only)
     remedy = f"--add-dir {folder} or --sandbox off" if can_add else "--sandbox off"
@@ -57,7 +56,7 @@ def _refused(command: PlannedCommand, boundary: Boundary) -> Iterator[tuple[str,
     for path in _paths_in(words[1:MOST_WORDS], command.cwd):
         is_kept = _is_below(path, boundary.read_only) or not _is_below(path, writable)
         if _is_below(path, boundary.hidden):
-            yield path, _HIDDEN
+            yield path, "is hidden"
         elif is_kept and not is_reader and not _is_below(path, _OWN):
             yield path, "cannot be written"
 

@@ -42,6 +42,9 @@ class Denied:
 
     async def asked(self, line: str) -> bool:
         call = v1.ToolCallUpdate(tool_call_id="1", kind="execute", raw_input={"command": line})
+        return await self.chosen(call)
+
+    async def chosen(self, call: v1.ToolCallUpdate) -> bool:
         request = v1.RequestPermissionRequest(session_id="s", tool_call=call, options=OFFERED)
         answer = await self.desk.permission(request)
         return getattr(answer.outcome, "option_id", None) == "once"
@@ -116,3 +119,14 @@ async def test_a_rule_that_denies_meanwhile_is_stronger(tmp_path: Path) -> None:
     assert await denied.answer("allow") == "allow"
     denied.rules = policy('[[rule]]\ndecision = "deny"\ncommand = "npm"', approve="none")
     assert not await denied.may("npm", "test")
+
+
+async def test_what_could_not_be_told_again_is_allowed_always_or_not_at_all(tmp_path: Path) -> None:
+    denied, tool = (
+        Denied(tmp_path),
+        v1.ToolCallUpdate(tool_call_id="1", kind="other", name="mcp__x", raw_input={}),
+    )
+    assert not await denied.chosen(tool)
+    assert await denied.answer("always") == "always"
+    assert [option.kind for option in denied.seen[0].options] == ["allow_always", "reject_once"]
+    assert await denied.chosen(tool)

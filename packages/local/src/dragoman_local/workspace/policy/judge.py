@@ -77,18 +77,18 @@ class Grants:
     def add(self, act: Act) -> None:
         """Add a permission after a yes to an agent's request."""
         with self._lock:
-            self._grants.extend(_grants_in(act))
+            self._grants.extend(grants_in(act))
 
     def take_back(self, act: Act) -> None:
         """Remove the permission after a no."""
-        refused = {grant.about for grant in _grants_in(act)}
+        refused = {grant.about for grant in grants_in(act)}
         self._keep(lambda grant: grant.about not in refused)
 
     def use(self, act: Act) -> bool:
         """Return whether the file or command was permitted before. This uses up the permission of a command
         or change.
         """
-        wanted = _grants_in(act)
+        wanted = grants_in(act)
         with self._lock:
             found = [next((each for each in self._grants if _gives(each, want)), None) for want in wanted]
             if not wanted or None in found:
@@ -116,7 +116,7 @@ def _gives(grant: Grant, want: Grant) -> bool:
     return grant.verb == want.verb and is_shown
 
 
-def _grants_in(act: Act) -> list[Grant]:
+def grants_in(act: Act) -> list[Grant]:
     """The comparable parts of an act: files, or one command. A yes to changes that the agent has not told in
     one way is no yes to any of them.
     """

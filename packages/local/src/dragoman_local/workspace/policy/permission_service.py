@@ -51,6 +51,7 @@ from dragoman_local.workspace.policy.judge import (
     PermissionPrompt,
     Settlement,
     act_of_access,
+    grants_in,
     resolve,
     why_of,
     with_real_paths,
@@ -184,7 +185,9 @@ class PermissionService:
         self.denials.remove(denied)
         act, read = denied[0], self._policy
         desk = PermissionService(lambda: replace(read(), approve=None), asker=asker, judge=self._judge)
-        decision, _, kept = await desk._answer(await self._in_thread(desk._judge_act, act, LENT_OPTIONS))
+        # What has no file and no command, nobody could tell again.
+        options = LENT_OPTIONS if grants_in(act) else LENT_OPTIONS[1:]
+        decision, _, kept = await desk._answer(await self._in_thread(desk._judge_act, act, options))
         self._judge.grants.take_back(act)  # what counts is the next try, also of a request for permission
         if decision.outcome == "allow" and not kept:
             self._judge.retries.add(act)

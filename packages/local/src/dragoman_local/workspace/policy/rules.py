@@ -115,7 +115,11 @@ def parts_of(act: Act) -> Sequence[ActPart]:
 def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places) -> ActPart:
     act, call = whole.act, read_call(words)
     possible = possible_in_arguments(words)
-    named = [globs.absolute(place, folder, home=act.home) for place in call.places() for folder in folders]
+    named = [
+        globs.absolute(path, folder, home=act.home)
+        for folder in folders
+        for path in canonical_paths(call.places(), folder, act.home)
+    ]
     outside = act.roots and not all(map(act.is_in_roots, (*named, *ActPart(act=act, paths=named).links)))
     return replace(
         whole,
