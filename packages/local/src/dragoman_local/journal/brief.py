@@ -437,14 +437,11 @@ def _shorten(text: str, most: int) -> str:
 
 def _prompt_text(blocks: object) -> str:
     parts = [
-        text_or_empty(block.get("text")) or _link(block)
+        text_or_empty(block.get("text"))
+        or f"[{text_or_empty(block.get('uri')) or text_or_empty(block.get('type'))}]"
         for block in map(dict_or_empty, list_or_empty(blocks))
     ]
     return "".join(parts)
-
-
-def _link(block: dict[str, object]) -> str:
-    return f"[{text_or_empty(block.get('uri')) or text_or_empty(block.get('type'))}]"
 
 
 def _raw_text(value: object) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dragoman.errors import LocalMistake
 from dragoman.system.folders import home_folder, user_folder
 from dragoman_local.sandbox import names
-from dragoman_local.sandbox.boundary import Boundary, Place, Profile, place_of, read_profile
+from dragoman_local.sandbox.boundary import Boundary, Profile, place_of, read_profile
 from dragoman_local.sandbox.git_places import GitPlaces, git_places
 
 TEMPORARY = ("/tmp", "/var/tmp")
@@ -69,7 +69,7 @@ def boundary_for(
     writable += _folders_between(writable, read_only, hidden, {*roots, *own})
     boundary = Boundary(
         profile=profile,
-        writable=tuple(_places(path for path in _unique(writable) if path not in read_only)),
+        writable=tuple(place_of(path) for path in _unique(writable) if path not in read_only),
         read_only=tuple(path for path in read_only if path not in hidden),
         reserved=tuple(
             path
@@ -215,7 +215,3 @@ def _is_within(path: str, folders: Iterable[str]) -> bool:
 
 def _unique(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(paths))
-
-
-def _places(paths: Iterable[str]) -> list[Place]:
-    return [place_of(path) for path in paths]

@@ -22,7 +22,7 @@ from dragoman_local.workspace.change_set import RevertRefused, TurnChangeSet, in
 from dragoman_local.workspace.folder_memory import FolderMemory
 from dragoman_local.workspace.folder_snapshot import is_secret_name
 from dragoman_local.workspace.snapshot_entries import SnapshotEntry, content_digest
-from dragoman_local.workspace.snapshots import FileChange, Snapshot, take_snapshot
+from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 from dragoman_local.workspace.turn_facts import OpenJournal
 
@@ -104,13 +104,16 @@ class RewindPlan:
         self.root = now.roots[0]
         self.identity = identity
         """The same for another plan only if that would do the same to the same files."""
-        self.steps = [self._step(change, persons) for change in self.files]
+        self.steps = [
+            RewindStep(
+                path=(path := change.path.removeprefix(f"{self.root}/")),
+                act=_ACTS[change.kind],
+                is_persons=path in persons,
+            )
+            for change in self.files
+        ]
         self.left = left
         """Files that are not as they were, and stay so."""
-
-    def _step(self, change: FileChange, persons: Collection[str]) -> RewindStep:
-        path = change.path.removeprefix(f"{self.root}/")
-        return RewindStep(path=path, act=_ACTS[change.kind], is_persons=path in persons)
 
     async def carry_out(
         self,
@@ -289,8 +292,8 @@ class FolderRewind:
             for plan in self.plans
         ]
         if identity is None and any(spares):
-            names = ", ".join(sorted(os.path.basename(path) for spare in spares for path in spare)[:3])
-            raise RewindRefused(f"files were changed since by a person: {names}")
+            names = sorted(os.path.basename(path) for spare in spares for path in spare)[:3]
+            raise RewindRefused(f"files were changed since by a person: {', '.join(names)}")
         done: list[str] = []
         failures: list[RewindFailure] = []
         for plan, spare in zip(self.plans, spares, strict=True):
