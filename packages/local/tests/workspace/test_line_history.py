@@ -95,6 +95,25 @@ async def test_a_line_that_is_everywhere_stays_a_turns_when_a_formatter_changes_
     assert await folder.blame("a.py") == ["one 1"] * 4
 
 
+async def test_a_line_that_is_everywhere_does_not_stay_where_a_person_exchanges_functions(
+    folder: RememberedFolder,
+) -> None:
+    ours, theirs = (
+        f"whole_{n} = compute_all_of_it({n})\nlog(x)\nlast_{n} = finish_all_of_them({n})\n" for n in "ab"
+    )
+    await folder.turn("one", {"a.py": f"log(x)\nfirst()\n{ours}"})
+    folder.write({"b.py": f"second()\n{theirs}"})
+    await folder.look()
+    folder.write({"a.py": f"log(x)\nfirst()\n{theirs}", "b.py": f"second()\n{ours}"})
+    assert await folder.blame("a.py") == [*["one 1"] * 2, *["person"] * 3]
+
+
+async def test_a_short_line_stays_a_turns_when_a_person_types_around_it(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.py": "first = 1\nx = 2\n"})
+    folder.write({"a.py": "first = 1\ntyped = 3\nx = 2\ntyped = 4\n"})
+    assert await folder.blame("a.py") == ["one 1", "person", "one 1", "person"]
+
+
 async def test_a_line_that_is_everywhere_is_no_sign_that_an_earlier_text_is_back(
     folder: RememberedFolder,
 ) -> None:

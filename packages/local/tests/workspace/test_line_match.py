@@ -35,7 +35,7 @@ def found(
     if is_earlier:
         removed.age()
     run = make_run("old" if gap == 0 else "new", gap, 0, new)
-    return [(line, list(sources)) for line, sources, _ in removed.find(run)]
+    return [(line, list(sources)) for line, sources, *_ in removed.find(run)]
 
 
 CALL = "    return gather(first_part=left, second_part=right, third_part=total)"

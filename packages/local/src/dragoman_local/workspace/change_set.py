@@ -129,7 +129,13 @@ def _diff(difference: PathDifference) -> Diff | None:
         return None
     try:
         old = None if before is None else difference.source.content(before)
-        new = None if after is None else _after(difference, after)
+        new = (
+            None
+            if after is None
+            else difference.source.content(after)
+            if difference.is_past
+            else _current(difference)
+        )
     except OSError:
         return None
     diff = unified_diff(difference.path, old, new)
@@ -152,10 +158,6 @@ def _header(difference: PathDifference) -> str:
 
 
 _MODES = {"file": "100644", "program": "100755", "link": "120000"}
-
-
-def _after(difference: PathDifference, after: SnapshotEntry) -> bytes:
-    return difference.source.content(after) if difference.is_past else _current(difference)
 
 
 def _current(difference: PathDifference) -> bytes:

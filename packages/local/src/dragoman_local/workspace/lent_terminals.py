@@ -102,7 +102,10 @@ class LentTerminals:
                 command,
                 cwd=_name_of(folder, path),
                 env=env,
-                output_bytes=self._limit(request.output_bytes),
+                output_bytes=min(
+                    self.settings.output_bytes if request.output_bytes is None else request.output_bytes,
+                    self.settings.most_output_bytes,
+                ),
                 grace=self.settings.grace,
                 wall=wall,
             )
@@ -191,12 +194,6 @@ class LentTerminals:
             set_by_agent=request.env,
             shell_lines=self.settings.shell_lines,
             wall=self.wall.text,
-        )
-
-    def _limit(self, requested_bytes: int | None) -> int:
-        return min(
-            self.settings.output_bytes if requested_bytes is None else requested_bytes,
-            self.settings.most_output_bytes,
         )
 
     async def _wall_opened(self) -> Wall | None:

@@ -95,6 +95,8 @@ class _Edit(NamedTuple):
     """What is there as it was."""
     lost: Sequence[tuple[str, Origin]]
     """Lines that are not there any more."""
+    fresh: set[int]
+    """The numbers of new lines that are neither of an earlier text, nor laid out anew."""
 
 
 class LineHistory:
@@ -291,7 +293,8 @@ class LineHistory:
                 if is_turn and run.left > at_left:
                     _keep_indented(before, at_left, run.left, new, at_right, run.right, origins)
             at_left, at_right = run.left + run.length, run.right + run.length
-        return _Edit(change, before, new, origins, added_runs, owners, runs, lost)
+        fresh = {number for number, origin in enumerate(origins) if origin is None}
+        return _Edit(change, before, new, origins, added_runs, owners, runs, lost, fresh)
 
     def _lines(self, change: Change) -> list[str] | None:
         """None if the content is not text, or is not kept."""
@@ -312,9 +315,11 @@ class LineHistory:
     def _find_moved(self, edit: _Edit, removed: RemovedLines[Origin]) -> None:
         is_turn = not isinstance(edit.owners, Origin)
         for run in edit.added_runs:
-            for line, sources, is_earlier in removed.find(run):
+            for line, sources, is_earlier, is_here in removed.find(run):
                 origin = _weakest(sources)
                 place = run.first + line
+                if is_here:
+                    edit.fresh.discard(place)
                 # What a turn writes once more, long after it was removed, is its own.
                 if edit.origins[place] is None and not (is_turn and is_earlier and origin.turn):
                     edit.origins[place] = origin
@@ -330,9 +335,10 @@ class LineHistory:
         if isinstance(owners, Origin):  # else a person's stays one
             sure_lefts = {left for left, _ in sure}
             added = ((run.gap, run.first, run.first + len(run.starts) - 1) for run in edit.added_runs)
-            fresh = {gap for gap, first, end in added if None in edit.origins[first:end]}
-            for gap, run in enumerate(edit.kept):
-                if fresh & {gap, gap + 1} and is_island(run, *texts, sure_lefts):
+            fresh = {gap for gap, first, end in added if edit.fresh.intersection(range(first, end))}
+            ends = CommonRun(0, 0, 0), *edit.kept, CommonRun(len(edit.old.lines), len(edit.new), 0)
+            for gap, (above, run, below) in enumerate(zip(ends, edit.kept, ends[2:], strict=False)):
+                if fresh & {gap, gap + 1} and is_island(above, run, below, edit.new, sure_lefts):
                     own = slice(run.right, run.right + run.length)
                     origins[own] = [_weakest([PERSON, origin]) for origin in origins[own]]
         for lefts, rights in unclear_lines(edit.kept, *texts, sure):

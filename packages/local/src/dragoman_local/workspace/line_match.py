@@ -164,14 +164,18 @@ def sure_pairs(runs: Iterable[CommonRun], old: Sequence[str], new: Sequence[str]
     ]
 
 
-def is_island(run: CommonRun, old: Sequence[str], new: Sequence[str], sure: Container[int]) -> bool:
-    """Whether a run between changed lines is short, or has none of the sure lines of the old text: such lines
-    are everywhere, and may be new.
+def is_island(
+    above: CommonRun, run: CommonRun, below: CommonRun, new: Sequence[str], sure: Container[int]
+) -> bool:
+    """Whether a run between changed lines has none of the sure lines of the old text, or is short where lines
+    were removed: such lines are everywhere, and may be new.
     """
+    above_end = above.left + above.length, above.right + above.length
     end = run.left + run.length, run.right + run.length
-    is_between = run[:2] != (0, 0) and end != (len(old), len(new))
     is_short = letters("".join(new[run.right : end[1]])) < ISLAND
-    return is_between and (is_short or not any(left in sure for left in range(run.left, end[0])))
+    was_removed = above_end[0] < run.left or end[0] < below.left
+    has_sure = any(left in sure for left in range(run.left, end[0]))
+    return run[:2] != above_end and end != below[:2] and (not has_sure or (is_short and was_removed))
 
 
 def unclear_lines(
@@ -220,9 +224,9 @@ class RemovedLines(Generic[Mark]):
         """Mark the lines removed so far as removed earlier."""
         self._earlier = len(self._runs)
 
-    def find(self, run: Run) -> Iterator[tuple[int, Sequence[Mark], bool]]:
-        """Find lines of a new run that were removed elsewhere, by their positions in it, each with the
-        information about the original lines, and whether these were removed earlier.
+    def find(self, run: Run) -> Iterator[tuple[int, Sequence[Mark], bool, bool]]:
+        """Find lines of a new run that were removed, by their positions in it, each with the information
+        about the original lines, whether these were removed earlier, and whether they were at its place.
         """
         line = 0
         while line < len(run.starts) - 1:
@@ -241,7 +245,8 @@ class RemovedLines(Generic[Mark]):
                 sources = [*range(first, bisect_left(old.starts, span[1], lo=first))]
                 self._used.update((number, place) for place in sources)
                 if sources:
-                    yield line, [marks[place] for place in sources], number < self._earlier
+                    is_here = number >= self._earlier and (old.path, old.gap) == (run.path, run.gap)
+                    yield line, [marks[place] for place in sources], number < self._earlier, is_here
                 line += 1
 
     def _best(self, run: Run, line: int) -> tuple[int, int, int] | None:

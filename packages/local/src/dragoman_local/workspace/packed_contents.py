@@ -141,7 +141,7 @@ class PackedContents:
         while at is not None and at not in self._recent:
             query = "select base, data, digest from blobs where id = ?"
             at, packed, digest = connection.execute(query, (at,)).fetchone()
-            chain.append(self._opened(packed, digest))
+            chain.append(packed if self._seal is None else unsealed(self._seal.open(packed, digest)))
         data = _unpack(chain.pop(), b"") if at is None else self._recent[at]
         for packed in reversed(chain):
             data = _unpack_against(data, packed)
@@ -154,9 +154,6 @@ class PackedContents:
 
     def _sealed(self, packed: bytes, digest: bytes) -> bytes:
         return packed if self._seal is None else self._seal.seal(packed, digest)
-
-    def _opened(self, packed: bytes, digest: bytes) -> bytes:
-        return packed if self._seal is None else unsealed(self._seal.open(packed, digest))
 
     def _remember(self, number: int, data: bytes) -> None:
         self._recent_bytes += len(data) - len(self._recent.pop(number, b""))

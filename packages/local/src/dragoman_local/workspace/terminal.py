@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dragoman.errors import ErrorAnswer
 from dragoman.transport.contract import Grace
 from dragoman.transport.launch import start_tree, why_not
 from dragoman.transport.owned_tree import Program
@@ -89,7 +88,7 @@ class TerminalProcess:
             self.tree = start_tree(started, grace=steps, on_exit=self._settle)
         except (OSError, ValueError) as error:
             os.close(ours)
-            raise _not_started(program, error) from error
+            raise refusal(INTERNAL_ERROR, "not_started", why_not(program, error)) from error
         finally:
             os.close(theirs)
             os.close(nothing)
@@ -218,10 +217,6 @@ def _behind(wall: Wall, program: Program) -> Program:
     if head.startswith(b"#!") and words and not os.path.exists(words[0]):
         raise FileNotFoundError(program.command[0])
     return replace(program, command=wall.command_line(program.command))
-
-
-def _not_started(program: Program, error: Exception) -> ErrorAnswer:
-    return refusal(INTERNAL_ERROR, "not_started", why_not(program, error))
 
 
 def _signal_name(number: int) -> str:
