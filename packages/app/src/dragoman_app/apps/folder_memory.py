@@ -71,8 +71,8 @@ def folder_of(store: TreeStore, path: str) -> str:
     if not roots:
         raise CommandFailed(
             f"no turn ran in the folder of {path}, so nothing is known of it",
-            "name the folder of the session with --folder, or another journal with --journal, and with --key the "
-            "key of a sealed one",
+            "name the folder of the session with --folder, or another journal with --journal, and --key "
+            "if it is sealed",
         )
     return roots[0]
 

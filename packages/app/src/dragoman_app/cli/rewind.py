@@ -222,14 +222,20 @@ def _refuse(store: TreeStore, plans: Sequence[RewindPlan]) -> None:
 
 
 def _show(report: RewindReport, *, is_undo: bool) -> None:
-    where = "as it was before the rewind" if is_undo else f"as it was {_moment(report)}"
-    verb = "is" if report.done else "would be"
+    moment = "before the rewind" if is_undo else _moment(report)
+    where = f"{'is' if report.done else 'would be'} as it was {moment}"
     for root, steps in report.files.items():
         for step in steps[:SHOWN]:
-            note = "  (changed by a person or an unknown program)" if step.is_persons else ""
+            note = (
+                "  (changed by a person or an unknown program)"
+                if step.is_persons
+                else "  (changed while a command ran, so what you typed then goes too)"
+                if step.had_command
+                else ""
+            )
             say(sanitize_line(f"  {step.act:<8} {step.path}{note}"))
         more = f", {len(steps) - SHOWN} of them not shown" if len(steps) > SHOWN else ""
-        say(sanitize_line(f"{root} {verb} {where}: {counted(len(steps), 'file')}{more}"))
+        say(sanitize_line(f"{root} {where}: {counted(len(steps), 'file')}{more}"))
     if not is_undo and not any(report.files.values()):
         say(sanitize_line(f"All files are as they were {_moment(report)} of {report.session}."))
         say("`dragoman sessions` lists other sessions, for `dragoman rewind SESSION --to TURN`.")
@@ -238,7 +244,6 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
     for failure in report.failures:
         say(sanitize_line(f"not put back: {failure.path}: {failure.why}"), file=sys.stderr)
     if report.conversation is not None:
-        words = ["--session", report.conversation, "--continue-with", "AGENT"]
-        say(f'Continue from there: dragoman run {" ".join(words)} "…"')
+        say(f'Continue from there: dragoman run --session {report.conversation} --continue-with AGENT "…"')
     if report.done and not is_undo:
         say("To undo this: dragoman rewind --undo")

@@ -335,7 +335,7 @@ def _differences(
         new = after.entries.get(path)
         if new is None and not after.is_complete:
             continue
-        if new is None or _differ(old, new):
+        if new is None or old[:2] != new[:2] or has_other_mode(old, new):
             different.append((path, old, new))
     different += [
         (path, None, new)
@@ -343,7 +343,3 @@ def _differences(
         if path not in before.entries and not before.has_missed(path)
     ]
     return different
-
-
-def _differ(old: SnapshotEntry, new: SnapshotEntry) -> bool:
-    return (old.kind, old.digest) != (new.kind, new.digest) or has_other_mode(old, new)

@@ -309,13 +309,15 @@ class TurnFacts:
         """Whether the agent, or a command of it, may have changed a file then, by all that was announced. A
         call that names no file may change any.
         """
-        if changed_at is None:
-            return bool(self._commands) or any(not own or path in own for own in self._works.values())
-        return self._command_at(changed_at) is not None or any(
-            self._begins[name] <= changed_at / 1e9 <= self._last(name, SLACK)
+        return self.had_command(changed_at) or any(
+            changed_at is None or self._begins[name] <= changed_at / 1e9 <= self._last(name, SLACK)
             for name, paths in self._works.items()
             if not paths or path in paths
         )
+
+    def had_command(self, changed_at: int | None) -> bool:
+        """Whether a command ran then; at an unknown moment, whether one ran at all."""
+        return bool(self._commands) if changed_at is None else self._command_at(changed_at) is not None
 
     def _command_at(self, changed_at: int | None) -> str | None:
         if changed_at is None:
@@ -471,6 +473,10 @@ class FactsReader:
             # If it looks as if the snapshot after the answer came before it, the clock was set back.
             if not self._ends.get(turn.id, inf) < self.of(turn).answered_at < inf
         )
+
+    def had_command(self, turns: Sequence[Turn], change: Change) -> bool:
+        """Whether a command of one of these turns ran when a file changed."""
+        return any(self.of(turn).had_command(change.changed_at) for turn in turns)
 
     def has(self, turn: Turn) -> bool:
         """Whether the facts of these turns were read."""
