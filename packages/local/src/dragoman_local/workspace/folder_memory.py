@@ -104,9 +104,15 @@ class FolderMemory:
         """
         changes = await asyncio.to_thread(lambda: list(self._history.changes_since()))
         await self.facts.read([turn for turns, _ in changes for turn in turns])
+        known = [(change, turns, [self.facts.of(turn) for turn in turns]) for turns, change in changes]
         return (
-            {change.path for turns, change in changes if not self.facts.explain(turns, change)},
-            {change.path for turns, change in changes if self.facts.had_command(turns, change)},
+            {change.path for change, turns, _ in known if not self.facts.explain(turns, change)},
+            {
+                change.path
+                for change, _, own in known
+                for facts in own
+                if facts.had_command(change.changed_at)
+            },
         )
 
     def has_found(self, path: str, digest: str) -> bool:

@@ -306,9 +306,7 @@ class TurnFacts:
         return path in {*self._lines, *self._writes, *self._named} or self._command_at(changed_at) is not None
 
     def may_have_changed(self, path: str, changed_at: int | None) -> bool:
-        """Whether the agent, or a command of it, may have changed a file then, by all that was announced. A
-        call that names no file may change any.
-        """
+        """Whether agent or command may have changed a file then. A call that names no file may change any."""
         return self.had_command(changed_at) or any(
             changed_at is None or self._begins[name] <= changed_at / 1e9 <= self._last(name, SLACK)
             for name, paths in self._works.items()
@@ -473,10 +471,6 @@ class FactsReader:
             # If it looks as if the snapshot after the answer came before it, the clock was set back.
             if not self._ends.get(turn.id, inf) < self.of(turn).answered_at < inf
         )
-
-    def had_command(self, turns: Sequence[Turn], change: Change) -> bool:
-        """Whether a command of one of these turns ran when a file changed."""
-        return any(self.of(turn).had_command(change.changed_at) for turn in turns)
 
     def has(self, turn: Turn) -> bool:
         """Whether the facts of these turns were read."""
