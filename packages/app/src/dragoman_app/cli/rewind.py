@@ -244,6 +244,6 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
     for failure in report.failures:
         say(sanitize_line(f"not put back: {failure.path}: {failure.why}"), file=sys.stderr)
     if report.conversation is not None:
-        say(f'Continue from there: dragoman run --session {report.conversation} --continue-with AGENT "…"')
+        say(f'Continue from there: dragoman run --continue-with AGENT --session {report.conversation} "…"')
     if report.done and not is_undo:
         say("To undo this: dragoman rewind --undo")
