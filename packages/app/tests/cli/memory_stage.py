@@ -22,10 +22,11 @@ class MemoryStage:
         self.folder = home / "work"
         self.folder.mkdir()
 
-    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        """`more` is in its environment."""
         environ = {"PATH": f"{Path(sys.executable).parent}:{os.defpath}", "HOME": str(self.home)}
         environ |= {f"XDG_{name}_HOME": str(self.home / name.lower()) for name in ("DATA", "STATE", "CONFIG")}
-        return run_command(*words, cwd=self.folder, env=environ)
+        return run_command(*words, cwd=self.folder, env=environ | more)
 
     def turn(self, prompt: str, *more: str) -> None:
         done = self.command("run", "--agent", self.agent, "--approve", "all", *more, prompt)

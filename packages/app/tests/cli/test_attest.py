@@ -55,12 +55,16 @@ def test_a_commit_is_attested_by_its_lines_and_prompts_stay_untold(tmp_path: Pat
         said = stage.command("attest", *words).stdout
         assert "by the agent" not in said
         assert "make test" in said
+    parted = git(stage.folder, "commit-tree", "HEAD~1^{tree}", "-p", "HEAD~1", "-m", "of others").strip()
+    assert attested(stage, f"{parted}...HEAD")["base"] == git(stage.folder, "rev-parse", "HEAD~1").strip()
     trailers = stage.command("attest", "--format", "trailer").stdout.splitlines()
     assert trailers[0] == "Dragoman-Lines: agent 1, command 0, person 1, unknown 0"
     assert git(stage.folder, "for-each-ref", "refs/notes") == ""
     git(stage.folder, "config", "user.name", "a")
     git(stage.folder, "config", "user.email", "a@example.org")
-    assert stage.command("attest", "--format", "note", "--write").returncode == 0
+    author = {"GIT_AUTHOR_NAME": "Bot", "GIT_AUTHOR_EMAIL": "bot@example.org"}
+    assert stage.command("attest", "--format", "note", "--write", **author).returncode == 0
+    assert git(stage.folder, "log", "-1", "--format=%an %cn", "refs/notes/dragoman").strip() == "Bot a"
     assert json.loads(git(stage.folder, "notes", "--ref", "dragoman", "show"))["lines"] == found["lines"]
     for words, status, told in (
         (("nonsense",), 1, "git can't read nonsense"),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from dragoman_local.journal import Entry, open_sealed
+from dragoman_local.journal.seal import Seal
+from dragoman_local.workspace.tree_store import store_beside
 from tests.cli.memory_stage import MemoryStage
+from tests.workspace.remembered_folder import RememberedFolder
 
 pytestmark = pytest.mark.bound(60)
 
@@ -82,3 +87,35 @@ def test_forgetting_a_session_erases_its_trees_from_the_disk(tmp_path: Path) -> 
     (stage.folder / "a.py").unlink()
     stage.turn("b.py: other = 1", "--no-history")
     assert stage.command("blame", "b.py").returncode == 1
+
+
+def test_a_sealed_memory_is_read_with_its_key_alone(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    secret, journal, key = "4Gq0wzJ7yPbV1nRkTt9LcXeH5sMdAu2f", tmp_path / "hub.db", tmp_path / "key"
+    key.write_text(secret)
+    key.chmod(0o600)
+
+    async def turn() -> None:
+        store = store_beside(journal, seal=Seal(secret.encode()).trees)
+        folder = RememberedFolder(tmp_path, store=store)
+        folder.root = stage.folder
+        await folder.turn("one", {"a.py": "made = 1\n"})
+        store.close()
+        async with open_sealed(journal, secret.encode()) as sealed:
+            async for page in folder.journal.replay("one"):
+                await sealed.append("one", [Entry(one.direction, one.frame, one.time) for one in page])
+
+    asyncio.run(turn())
+    where = ("--journal", str(journal))
+    for words in (("blame", "a.py"), ("why", "a.py:1"), ("rewind", "--to", "1")):
+        assert "need its key" in stage.command(*words, *where).stderr
+    where += ("--key", f"file:{key}")
+    (line,) = stage.blame("a.py", *where)
+    assert (line["by"], line["prompt"], line["tool_call"]) == ("agent", "do one", "edit 1")
+    assert "edit 1" in stage.command("why", "a.py:1", "--json", *where).stdout
+    refused = stage.command("rewind", "--to", "1", "--conversation", *where)
+    assert "not copied" in refused.stderr
+    assert stage.command("rewind", "--to", "1", *where).returncode == 0
+    assert not (stage.folder / "a.py").exists()
+    key.write_text(secret[::-1])
+    assert "another key" in stage.command("blame", "a.py", *where).stderr

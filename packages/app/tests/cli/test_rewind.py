@@ -77,6 +77,9 @@ def test_what_comes_right_after_the_answer_is_not_lost_without_force(tmp_path: P
     refused = stage.command("rewind", "--to", "1")
     assert (refused.returncode, late.read_text()) == (1, "typed = 2\n")
     assert flags(stage) == {"a.py": False, "built.txt": False, "late.py": True}
+    shown = stage.command("rewind", "--to", "1", "--dry-run").stdout
+    assert "built.txt  (changed while a command ran" in shown
+    assert "late.py  (changed by a person" in shown
     assert [line["by"] for line in stage.blame("late.py")] in (["unknown"], ["person"])
 
 

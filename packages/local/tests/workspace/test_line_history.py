@@ -68,6 +68,62 @@ async def test_a_line_beside_its_like_is_a_persons_if_it_may_be(folder: Remember
     assert await folder.blame("a.py") == ["one 1", "person", "person"]
 
 
+async def test_of_lines_alike_between_changes_none_is_guessed_to_be_a_turns(folder: RememberedFolder) -> None:
+    again = "check_all(values)"
+
+    def text(*lines: str) -> dict[str, str | None]:
+        return {"a.py": "".join(f"{line}\n" for line in lines)}
+
+    folder.write(text("first()", again, "second()"))
+    await folder.look()
+    folder.write(text("first()", "typed()", again, "second()"))
+    await folder.turn("one", text("first()", "typed()", again, "made()", "more()", again, "third()"))
+    known = ["unknown", "person", "unknown", "one 1", "one 1", "unknown", "one 1"]
+    assert await folder.blame("a.py") == known
+    await folder.turn("one", text("made()", "more()", "last()"))
+    await folder.turn("one", text("made()", again, "more()", "last()", again))
+    # Whether a person typed it anew among own lines, or left it there, nobody knows.
+    folder.write(text("made()", "own_1()", again, "own_2()", "last()", again))
+    assert await folder.blame("a.py") == ["one 1", *["person"] * 3, "one 2", "one 3"]
+
+
+async def test_a_line_that_is_everywhere_stays_a_turns_when_a_formatter_changes_those_around_it(
+    folder: RememberedFolder,
+) -> None:
+    await folder.turn("one", {"a.py": "x()\nwhole_of_it=1\nlog(x)\nother_of_it=2\n"})
+    folder.write({"a.py": "x()\nwhole_of_it = 1\nlog(x)\nother_of_it = 2\n"})
+    assert await folder.blame("a.py") == ["one 1"] * 4
+
+
+async def test_a_line_that_is_everywhere_does_not_stay_where_a_person_exchanges_functions(
+    folder: RememberedFolder,
+) -> None:
+    ours, theirs = (
+        f"whole_{n} = compute_all_of_it({n})\nlog(x)\nlast_{n} = finish_all_of_them({n})\n" for n in "ab"
+    )
+    await folder.turn("one", {"a.py": f"log(x)\nfirst()\n{ours}"})
+    folder.write({"b.py": f"second()\n{theirs}"})
+    await folder.look()
+    folder.write({"a.py": f"log(x)\nfirst()\n{theirs}", "b.py": f"second()\n{ours}"})
+    assert await folder.blame("a.py") == [*["one 1"] * 2, *["person"] * 3]
+
+
+async def test_a_short_line_stays_a_turns_when_a_person_types_around_it(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.py": "first = 1\nx = 2\n"})
+    folder.write({"a.py": "first = 1\ntyped = 3\nx = 2\ntyped = 4\n"})
+    assert await folder.blame("a.py") == ["one 1", "person", "one 1", "person"]
+
+
+async def test_a_line_that_is_everywhere_is_no_sign_that_an_earlier_text_is_back(
+    folder: RememberedFolder,
+) -> None:
+    await folder.turn("one", {"a.py": "x()\nlog(x)\ny()\nz()\nlog(x)\n"})
+    folder.write({"a.py": "x()\ny()\nz()\nlog(x)\n"})
+    await folder.look()
+    folder.write({"a.py": "x()\nlog(x)\nown()\ny()\nz()\nlog(x)\n"})
+    assert await folder.blame("a.py") == ["one 1", "person", "person", "one 1", "one 1", "one 1"]
+
+
 async def test_a_formatted_and_moved_line_is_its_authors(folder: RememberedFolder) -> None:
     await folder.turn("one", {"a.py": "".join(MADE[:2]), "z.py": "other = 1\n"})
     await folder.turn("two", {"a.py": "".join(MADE)})

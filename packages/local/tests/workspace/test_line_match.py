@@ -7,7 +7,13 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman_local.workspace.line_match import RemovedLines, make_run, same_lines, sliding_pairs
+from dragoman_local.workspace.line_match import (
+    RemovedLines,
+    make_run,
+    same_lines,
+    sure_pairs,
+    unclear_lines,
+)
 
 texts = st.lists(st.sampled_from(["a", "b", "return value_of_it", "", "unique_line_one"]), max_size=12)
 
@@ -29,7 +35,7 @@ def found(
     if is_earlier:
         removed.age()
     run = make_run("old" if gap == 0 else "new", gap, 0, new)
-    return [(line, list(sources)) for line, sources, _ in removed.find(run)]
+    return [(line, list(sources)) for line, sources, *_ in removed.find(run)]
 
 
 CALL = "    return gather(first_part=left, second_part=right, third_part=total)"
@@ -77,6 +83,14 @@ def test_removed_lines_are_found_once() -> None:
     assert found(longer, longer * 2) == [(0, [0])]
 
 
-def test_an_insertion_that_may_have_been_elsewhere_names_its_twins() -> None:
-    assert list(sliding_pairs(["a", "x", "x", "b"], 2, 3)) == [(1, 2)]
-    assert list(sliding_pairs(["a", "x", "b"], 1, 2)) == []
+def test_lines_alike_between_sure_ones_are_unclear_if_their_number_changed() -> None:
+    def unclear(old: str, new: str) -> list[tuple[list[int], list[int]]]:
+        runs = same_lines(old, new)
+        return list(unclear_lines(runs, old, new, sure_pairs(runs, old, new)))
+
+    assert unclear("axb", "axxb") == [([1], [1, 2])]
+    assert unclear("axcb", "axnmxb") == [([1], [1, 4])]
+    assert unclear("axcxb", "axb") == [([1, 3], [1])]
+    assert unclear("axbxc", "axbnxc") == []
+    assert unclear("axxb", "axnxb") == []
+    assert unclear("a  b", "a   b") == []

@@ -8,24 +8,32 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 from dragoman_app.apps.console import CommandFailed
-from dragoman_local.journal import Journal, open_journal
+from dragoman_local.journal import Journal, open_journal, open_sealed, read_key
 from dragoman_local.journal.history import history_path
+from dragoman_local.journal.seal import Seal
 from dragoman_local.workspace.folder_memory import FolderMemory, roots_around
 from dragoman_local.workspace.text import lines_of
-from dragoman_local.workspace.tree_store import TreeStore, Turn, store_beside
+from dragoman_local.workspace.tree_store import SEALED_NAME, TreeStore, Turn, store_beside
 
 
 @contextmanager
-def open_store(journal: str | None) -> Iterator[TreeStore]:
-    """Open the store beside a journal. Raises `CommandFailed` if there is none."""
-    store = store_beside(journal or history_path())
+def open_store(journal: str | None, key: str | None = None) -> Iterator[TreeStore]:
+    """Open the store beside a journal, the sealed one with the place of its key. Raises `CommandFailed` if
+    there is none.
+    """
+    seal = None if key is None else Seal(read_key(key)).trees
+    store = store_beside(journal or history_path(), seal=seal)
     if not os.path.exists(store.path):
+        sealed = os.path.join(os.path.dirname(store.path), SEALED_NAME)
         raise CommandFailed(
             f"no turn is remembered yet: {store.path} does not exist",
-            "run a turn with `dragoman run`, `dragoman chat` or the hub",
+            f"the turns in {sealed} need its key: --key env:NAME or --key file:PATH"
+            if key is None and os.path.exists(sealed)
+            else "run a turn with `dragoman run`, `dragoman chat` or the hub",
         )
     try:
         yield store
@@ -63,23 +71,24 @@ def folder_of(store: TreeStore, path: str) -> str:
     if not roots:
         raise CommandFailed(
             f"no turn ran in the folder of {path}, so nothing is known of it",
-            "name the folder of the session with --folder, or another journal with --journal",
+            "name the folder of the session with --folder, or another journal with --journal, and --key "
+            "if it is sealed",
         )
     return roots[0]
 
 
 @asynccontextmanager
-async def open_recorded(path: str) -> AsyncIterator[Journal]:
+async def open_recorded(path: str, *, key: str | None = None) -> AsyncIterator[Journal]:
     """Return the journal at a path; FileNotFoundError if there is none."""
     if not await asyncio.to_thread(os.path.exists, path):  # to open it would make it
         raise FileNotFoundError(path)
-    async with open_journal(Path(path)) as journal:
+    async with open_journal(Path(path)) if key is None else open_sealed(path, read_key(key)) as journal:
         yield journal
 
 
-def memory_of(store: TreeStore, root: str) -> FolderMemory:
+def memory_of(store: TreeStore, root: str, *, key: str | None = None) -> FolderMemory:
     """Return the memory of a folder, with the journals of its turns."""
-    return FolderMemory(store, root, open_recorded)
+    return FolderMemory(store, root, partial(open_recorded, key=key))
 
 
 def read_text(path: Path) -> list[str]:

@@ -122,7 +122,11 @@ class StepFiles:
                 change.path, [_content(store, self._before.get(change.path))]
             )
             contents.append(_changed(contents[-1], change))
-        self._changes = [(place, change) for place, change in changes if self._is_explained(change.path)]
+        self.unexplained = sorted(path for path in self._contents if not self._is_explained(path))
+        """Files that the reported changes do not lead to: a secret in a report is masked in the journal, or
+        something else changed the file, too.
+        """
+        self._changes = [(place, change) for place, change in changes if change.path not in self.unexplained]
 
     def _inside(self, told: _Told) -> _Told:
         """The same with the path in the folder; empty if it is elsewhere."""
@@ -170,6 +174,9 @@ class TurnSteps:
             StepFiles(store, root, first, last, log)
             for root, first, last in store.folders_of(turn.id)
             if first is not None and last is not None
+        ]
+        self.unexplained = [
+            os.path.join(each.root, path) for each in self._folders for path in each.unexplained
         ]
         self.places = [(folder.root, folder.last) for folder in self._folders]
         """The folders, each with the look after the turn."""

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         base, commit = commit_span(folder, args.ref)
         added = added_lines(folder, base, commit)
-        with open_store(args.journal) as store:
+        with open_store(args.journal, args.key) as store:
             attestation = asyncio.run(_attest(store, folder, base, commit, added, args))
     except (GitFailed, GitTimeout) as error:
         raise CommandFailed(
@@ -130,7 +130,7 @@ async def _attest(
             if await asyncio.to_thread(os.path.isdir, root):
                 async with await look_now(store, root):
                     pass
-            memories[root] = memory_of(store, root)
+            memories[root] = memory_of(store, root, key=args.key)
     texts: dict[str, dict[str, bytes]] = {}
     places: dict[str, list[tuple[str, str]]] = {}
     for file, data in zip(added, read_objects(folder, [file.object for file in added]), strict=True):

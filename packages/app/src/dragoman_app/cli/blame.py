@@ -55,19 +55,21 @@ def _lines(args: argparse.Namespace) -> tuple[FolderMemory, str, list[BlamedLine
     file, first, last = _asked(args)
     path = os.path.join(args.folder or "", file)
     whole = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
-    with open_store(args.journal) as store:
+    with open_store(args.journal, args.key) as store:
         folder = os.path.realpath(args.folder) if args.folder else None
         root = folder if folder in store.roots() else folder_of(store, whole)
-        memory, lines = asyncio.run(_blame(store, root, os.path.relpath(whole, root)))
+        memory, lines = asyncio.run(_blame(store, root, os.path.relpath(whole, root), args.key))
     if first > max(len(lines), 1):
         raise CommandFailed(f"{file} has {counted(len(lines), 'line')}", "choose others with --lines")
     return memory, file, lines[first - 1 : last], whole
 
 
-async def _blame(store: TreeStore, root: str, path: str) -> tuple[FolderMemory, list[BlamedLine]]:
+async def _blame(
+    store: TreeStore, root: str, path: str, key: str | None
+) -> tuple[FolderMemory, list[BlamedLine]]:
     async with await look_now(store, root):
         pass
-    memory = memory_of(store, root)
+    memory = memory_of(store, root, key=key)
     lines = await memory.blame(path)
     if lines is None:
         count = len(await asyncio.to_thread(read_text, Path(root, path)))

@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct, field
 
@@ -56,29 +57,44 @@ class StepList(Struct, kw_only=True):
     session: str
     turn: int
     steps: list[TurnStep]
+    unexplained: list[str]
+    """Files in no step: what the agent reported does not lead to them."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
-    if not args.undo and args.to is None:
-        raise UsageMistake(
-            "the turn to go back to is missing", "use --to TURN, or --undo for the last rewind"
-        )
-    if args.conversation and args.undo:
-        raise UsageMistake("--undo works only for files", "leave --conversation out")
-    if args.to is not None and args.to < 1:
-        raise UsageMistake("turns are counted from 1", "`--to 1` is the state before the first turn")
-    if args.undo and (args.to is not None or args.steps or args.step is not None):
-        raise UsageMistake(
-            "--undo undoes the last rewind, whatever it went back to", "leave --to and the steps out"
-        )
-    if args.conversation and args.step is not None:
-        raise UsageMistake("--conversation works only for whole turns", "leave --step out")
+    names_place = args.to is not None or args.steps or args.step is not None
+    for is_mistake, what, hint in (
+        (
+            args.to is None and not args.undo,
+            "the turn to go back to is missing",
+            "use --to TURN, or --undo for the last rewind",
+        ),
+        (args.conversation and args.undo, "--undo works only for files", "leave --conversation out"),
+        (args.conversation and args.key, "a sealed conversation is not copied", "leave --conversation out"),
+        (
+            args.to is not None and args.to < 1,
+            "turns are counted from 1",
+            "`--to 1` is the state before the first turn",
+        ),
+        (
+            args.undo and names_place,
+            "--undo undoes the last rewind, whatever it went back to",
+            "leave --to and the steps out",
+        ),
+        (
+            args.conversation and args.step is not None,
+            "--conversation works only for whole turns",
+            "leave --step out",
+        ),
+    ):
+        if is_mistake:
+            raise UsageMistake(what, hint)
     folder = os.path.realpath(args.folder or ".")
-    with open_store(args.journal) as store:
+    with open_store(args.journal, args.key) as store:
         turns = _last_rewind(store, folder) if args.undo else _turns(store, args.session, args.to, folder)
         if args.steps:
-            _list(turns[0], asyncio.run(_read_steps(store, turns[0])).steps, as_json=args.json)
+            _list(turns[0], asyncio.run(_read_steps(store, turns[0], args.key)), as_json=args.json)
             return 0
         report = asyncio.run(_rewind(store, turns, args))
     if args.json:
@@ -93,14 +109,16 @@ async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace)
     places: Places = turn_places(store, turns)
     contents = None
     if args.step is not None:
-        steps = await _read_steps(store, turns[0])
+        steps = await _read_steps(store, turns[0], args.key)
         if not 1 <= args.step <= len(steps.steps):
             raise CommandFailed(
                 f"turn {args.to} of {report.session} has no step {args.step}",
                 f"`dragoman rewind {report.session} --to {args.to} --steps` lists its steps",
             )
         places, contents = steps.places, steps.contents_before(args.step)
-    async with planned_rewind(store, places, open_recorded, contents=contents) as rewind:
+    async with planned_rewind(
+        store, places, partial(open_recorded, key=args.key), contents=contents
+    ) as rewind:
         for plan in rewind.plans:
             report.files[plan.root] = plan.steps
             report.left += [os.path.join(plan.root, path) for path in plan.left]
@@ -120,11 +138,11 @@ async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace)
     return report
 
 
-async def _read_steps(store: TreeStore, turn: Turn) -> TurnSteps:
+async def _read_steps(store: TreeStore, turn: Turn, key: str | None) -> TurnSteps:
     if turn.last is None:
         raise CommandFailed(f"turn {turn.number} of {turn.session} has not ended", "let it end first")
     try:
-        log = await read_steps(turn, store.time_of(turn.last), open_recorded)
+        log = await read_steps(turn, store.time_of(turn.last), partial(open_recorded, key=key))
     except FileNotFoundError:
         raise CommandFailed(
             f"the steps of turn {turn.number} are not known: its journal {turn.journal} is gone",
@@ -133,15 +151,21 @@ async def _read_steps(store: TreeStore, turn: Turn) -> TurnSteps:
     return TurnSteps(store, turn, log)
 
 
-def _list(turn: Turn, steps: list[TurnStep], *, as_json: bool) -> None:
+def _list(turn: Turn, found: TurnSteps, *, as_json: bool) -> None:
     if as_json:
-        say_json(StepList(session=turn.session, turn=turn.number, steps=steps))
+        say_json(
+            StepList(session=turn.session, turn=turn.number, steps=found.steps, unexplained=found.unexplained)
+        )
         return
-    for step in steps:
+    for step in found.steps:
         say(sanitize_line(f"{step.number:>4}  {step.title}"))
         for path in step.paths:
             say(sanitize_line(f"      {path}"))
-    if not steps:
+    for path in found.unexplained:
+        say(sanitize_line(f"No step for {path}: what the agent reported does not lead to this file."))
+    if found.unexplained:
+        say("Something else changed it too, or a secret in the report is masked. --to works for whole turns.")
+    elif not found.steps:
         say(f"Dragoman knows no step of turn {turn.number} that changed a file.")
 
 
@@ -198,14 +222,20 @@ def _refuse(store: TreeStore, plans: Sequence[RewindPlan]) -> None:
 
 
 def _show(report: RewindReport, *, is_undo: bool) -> None:
-    where = "as it was before the rewind" if is_undo else f"as it was {_moment(report)}"
-    verb = "is" if report.done else "would be"
+    moment = "before the rewind" if is_undo else _moment(report)
+    where = f"{'is' if report.done else 'would be'} as it was {moment}"
     for root, steps in report.files.items():
         for step in steps[:SHOWN]:
-            note = "  (changed by a person or an unknown program)" if step.is_persons else ""
+            note = (
+                "  (changed by a person or an unknown program)"
+                if step.is_persons
+                else "  (changed while a command ran, so what you typed then goes too)"
+                if step.had_command
+                else ""
+            )
             say(sanitize_line(f"  {step.act:<8} {step.path}{note}"))
         more = f", {len(steps) - SHOWN} of them not shown" if len(steps) > SHOWN else ""
-        say(sanitize_line(f"{root} {verb} {where}: {counted(len(steps), 'file')}{more}"))
+        say(sanitize_line(f"{root} {where}: {counted(len(steps), 'file')}{more}"))
     if not is_undo and not any(report.files.values()):
         say(sanitize_line(f"All files are as they were {_moment(report)} of {report.session}."))
         say("`dragoman sessions` lists other sessions, for `dragoman rewind SESSION --to TURN`.")
@@ -214,7 +244,6 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
     for failure in report.failures:
         say(sanitize_line(f"not put back: {failure.path}: {failure.why}"), file=sys.stderr)
     if report.conversation is not None:
-        words = ["--session", report.conversation, "--continue-with", "AGENT"]
-        say(f'Continue from there: dragoman run {" ".join(words)} "…"')
+        say(f'Continue from there: dragoman run --continue-with AGENT --session {report.conversation} "…"')
     if report.done and not is_undo:
         say("To undo this: dragoman rewind --undo")

@@ -244,6 +244,8 @@ class RewoundFile(Struct, frozen=True, kw_only=True, rename="camel"):
     """`restore`, `remove` or `change`."""
     is_persons: bool
     """Whether the user or an unknown program changed it since: then it stays, unless it is chosen."""
+    had_command: bool = False
+    """Whether it changed while a command ran: what the user typed meanwhile goes, too."""
     added: int
     removed: int
 

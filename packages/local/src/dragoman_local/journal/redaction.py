@@ -67,10 +67,8 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
     if len(frames) < FEW:
         return _redact_few(frames)
     shape = _common_shape(frames)
-    redacted_frames: list[bytes] = []
-    for block in _cut(frames, len(shape.head) + len(shape.tail)):
-        redacted_frames += _redact_block(block, shape)
-    return redacted_frames
+    blocks = _cut(frames, len(shape.head) + len(shape.tail))
+    return [frame for block in blocks for frame in _redact_block(block, shape)]
 
 
 def _cut(frames: Sequence[bytes], shared: int) -> Iterator[Sequence[bytes]]:

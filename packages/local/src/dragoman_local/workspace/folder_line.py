@@ -6,12 +6,11 @@ What looks found is read when it is asked for: a store has far more of it than a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman_local.workspace.snapshot_entries import SnapshotEntry
 from dragoman_local.workspace.tree_store import Change, Fork, Look, TreeStore, Turn
 
 
@@ -81,13 +80,12 @@ def _behind(source: FolderLine, fork: Fork, own: FolderLine, root: str) -> Folde
             *((root, fork.first, last) for _, _, last in own.parts),
             *((folder, first, min(last, end)) for folder, first, last in source.parts),
         ],
-        beginnings={**source.beginnings, fork.first: dict(_differences(there, here))},
+        beginnings={
+            **source.beginnings,
+            fork.first: {
+                path: Change(path, here.get(path), is_sure=False)
+                for path in there.keys() | here.keys()
+                if there.get(path) != here.get(path)
+            },
+        },
     )
-
-
-def _differences(
-    there: Mapping[str, SnapshotEntry], here: Mapping[str, SnapshotEntry]
-) -> Iterator[tuple[str, Change]]:
-    for path in there.keys() | here.keys():
-        if there.get(path) != here.get(path):
-            yield path, Change(path, here.get(path), is_sure=False)

@@ -98,13 +98,22 @@ class FolderMemory:
         lines = {path: lines_of(text.decode(errors="replace")) for path, text in texts.items()}
         return await self._blame(lines, origins)
 
-    async def changed_by_others(self) -> set[str]:
+    async def changed_by_others(self) -> tuple[set[str], set[str]]:
         """Return the files that somebody else than a turn changed, or may have changed because no turn
-        announced it.
+        announced it; and those that changed while a command of a turn ran.
         """
         changes = await asyncio.to_thread(lambda: list(self._history.changes_since()))
         await self.facts.read([turn for turns, _ in changes for turn in turns])
-        return {change.path for turns, change in changes if not self.facts.explain(turns, change)}
+        known = [(change, turns, [self.facts.of(turn) for turn in turns]) for turns, change in changes]
+        return (
+            {change.path for change, turns, _ in known if not self.facts.explain(turns, change)},
+            {
+                change.path
+                for change, _, own in known
+                for facts in own
+                if facts.had_command(change.changed_at)
+            },
+        )
 
     def has_found(self, path: str, digest: str) -> bool:
         return self._history.has_found(path, digest)

@@ -70,17 +70,20 @@ def read_objects(root: str, names: Sequence[str]) -> Iterator[bytes]:
 
 
 def commit_span(root: str, name: str) -> tuple[str, str]:
-    """Return the two trees of `COMMIT` or `OLD..NEW`; a commit means its additions to its first parent."""
+    """Return the two trees of `COMMIT`, `OLD..NEW`, or `OLD...NEW`, which begins where both parted; a commit
+    means its additions to its first parent.
+    """
+
+    def commit(name: str) -> str:
+        return ask_git(root, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}").strip()
+
     old, dots, new = name.partition("..")
-    last = ask_git(
-        root, "rev-parse", "--verify", "--end-of-options", f"{(new or 'HEAD') if dots else name}^{{commit}}"
-    )
+    last = commit((new.removeprefix(".") or "HEAD") if dots else name)
     if dots:
-        first = ask_git(root, "rev-parse", "--verify", "--end-of-options", f"{old or 'HEAD'}^{{commit}}")
-    else:
-        parents = ask_git(root, "rev-list", "--parents", "-1", last.strip()).split()[1:]
-        first = parents[0] if parents else ask_git(root, "hash-object", "-t", "tree", "--stdin")
-    return first.strip(), last.strip()
+        first = commit(old or "HEAD")
+        return ask_git(root, "merge-base", first, last).strip() if new.startswith(".") else first, last
+    parents = ask_git(root, "rev-list", "--parents", "-1", last).split()[1:]
+    return parents[0] if parents else ask_git(root, "hash-object", "-t", "tree", "--stdin").strip(), last
 
 
 def added_lines(root: str, first: str, last: str) -> list[AddedLines]:

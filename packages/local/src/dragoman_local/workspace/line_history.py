@@ -3,8 +3,8 @@
 What is new between two looks is of the turn that ran from the one to the other, or of a person if none did.
 What was not seen is unknown: all that the first look found, what changed while a look was cut short, as a
 turn began, after the death of its process, or while turns ran side by side of which none named the file. A
-line that was only moved, formatted or put back is its author's (`line_match`). Where a line may be a person's
-or a turn's, it is the person's.
+line that was only moved, formatted or put back is its author's (`line_match`). A line is a turn's only if no
+equally good match of the texts makes it a person's.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from dragoman_local.workspace.line_match import (
     ISLAND,
     RemovedLines,
     Run,
-    islands,
+    is_island,
     letters,
     make_run,
     same_lines,
-    sliding_pairs,
+    sure_pairs,
+    unclear_lines,
 )
 from dragoman_local.workspace.merge import CommonRun
 from dragoman_local.workspace.snapshot_entries import content_digest
@@ -92,13 +93,10 @@ class _Edit(NamedTuple):
     """The turns that were at work, or who else was."""
     kept: Sequence[CommonRun]
     """What is there as it was."""
-
-    def lost(self) -> Iterator[tuple[str, Origin]]:
-        """Lines that are not there any more."""
-        kept = {place for run in self.kept for place in range(run.left, run.left + run.length)}
-        for place, line in enumerate(self.old.lines):
-            if place not in kept:
-                yield line, self.old.origins[place]
+    lost: Sequence[tuple[str, Origin]]
+    """Lines that are not there any more."""
+    fresh: set[int]
+    """The numbers of new lines that are neither of an earlier text, nor laid out anew."""
 
 
 class LineHistory:
@@ -277,28 +275,26 @@ class LineHistory:
             before = _renamed(gone.values(), new) or before
         runs = same_lines(before.lines, new)
         origins: list[Origin | None] = [None] * len(new)
-        doubtful = islands(runs, before.lines, new) if isinstance(owners, Origin) else ()
         for run in runs:
-            known_origins = before.origins[run.left : run.left + run.length]
-            if run in doubtful:
-                # Only then somebody else than a turn was at work.
-                known_origins = [_weakest([PERSON, origin]) for origin in known_origins]
-            origins[run.right : run.right + run.length] = known_origins
+            origins[run.right : run.right + run.length] = before.origins[run.left : run.left + run.length]
         versions = [known] if known else list(earlier.values())[: -MOST_VERSIONS - 1 : -1]
         is_turn = not isinstance(owners, Origin)
         _take_returned(versions, before, new, origins, is_turn=is_turn)
         added_runs: list[Run] = []
+        lost: list[tuple[str, Origin]] = []
         at_left = at_right = 0
         for gap, run in enumerate((*runs, CommonRun(len(before.lines), len(new), 0))):
             if run.left > at_left:
-                lost = make_run(path, gap, at_left, before.lines[at_left : run.left])
-                removed.add(lost, before.origins[at_left : run.left])
+                texts, own = before.lines[at_left : run.left], before.origins[at_left : run.left]
+                removed.add(make_run(path, gap, at_left, texts), own)
+                lost += zip(texts, own, strict=True)
             if run.right > at_right:
                 added_runs.append(make_run(path, gap, at_right, new[at_right : run.right]))
                 if is_turn and run.left > at_left:
                     _keep_indented(before, at_left, run.left, new, at_right, run.right, origins)
             at_left, at_right = run.left + run.length, run.right + run.length
-        return _Edit(change, before, new, origins, added_runs, owners, runs)
+        fresh = {number for number, origin in enumerate(origins) if origin is None}
+        return _Edit(change, before, new, origins, added_runs, owners, runs, lost, fresh)
 
     def _lines(self, change: Change) -> list[str] | None:
         """None if the content is not text, or is not kept."""
@@ -319,9 +315,11 @@ class LineHistory:
     def _find_moved(self, edit: _Edit, removed: RemovedLines[Origin]) -> None:
         is_turn = not isinstance(edit.owners, Origin)
         for run in edit.added_runs:
-            for line, sources, is_earlier in removed.find(run):
+            for line, sources, is_earlier, is_here in removed.find(run):
                 origin = _weakest(sources)
                 place = run.first + line
+                if is_here:
+                    edit.fresh.discard(place)
                 # What a turn writes once more, long after it was removed, is its own.
                 if edit.origins[place] is None and not (is_turn and is_earlier and origin.turn):
                     edit.origins[place] = origin
@@ -332,11 +330,25 @@ class LineHistory:
             self._new_origin(edit, line) if origin is None else origin
             for origin, line in zip(edit.origins, edit.new, strict=True)
         ]
-        for run in edit.added_runs:
-            end = run.first + len(run.starts) - 1
-            for beside, inside in sliding_pairs(edit.new, run.first, end):
-                if edit.new[beside].strip() and origins[beside] != origins[inside]:
-                    origins[beside] = origins[inside] = _weakest([origins[beside], origins[inside]])
+        texts, owners = (edit.old.lines, edit.new), edit.owners
+        sure = sure_pairs(edit.kept, *texts)
+        if isinstance(owners, Origin):  # else a person's stays one
+            sure_lefts = {left for left, _ in sure}
+            added = ((run.gap, run.first, run.first + len(run.starts) - 1) for run in edit.added_runs)
+            fresh = {gap for gap, first, end in added if edit.fresh.intersection(range(first, end))}
+            ends = CommonRun(0, 0, 0), *edit.kept, CommonRun(len(edit.old.lines), len(edit.new), 0)
+            for gap, (above, run, below) in enumerate(zip(ends, edit.kept, ends[2:], strict=False)):
+                if fresh & {gap, gap + 1} and is_island(above, run, below, edit.new, sure_lefts):
+                    own = slice(run.right, run.right + run.length)
+                    origins[own] = [_weakest([PERSON, origin]) for origin in origins[own]]
+        for lefts, rights in unclear_lines(edit.kept, *texts, sure):
+            possible = [edit.old.origins[left] for left in lefts] + [origins[right] for right in rights]
+            if isinstance(owners, Origin) and len(rights) >= len(lefts):
+                possible.append(owners)  # one of them may be new
+            weak = _weakest(possible)
+            if weak.turn is None:
+                for right in rights:
+                    origins[right] = weak
         return _File(edit.new, origins)
 
     def _new_origin(self, edit: _Edit, line: str) -> Origin:
@@ -403,18 +415,18 @@ def _take_returned(
     """If nearly all is there again that was gone of an earlier text, its lines are its authors'; but a turn's
     own are those that it writes once more.
     """
-    missing = Counter(line for line, origin in zip(new, origins, strict=True) if origin is None)
-    del missing[""]
+    missing = Counter(line for line, origin in zip(new, origins, strict=True) if origin is None and line)
     before = Counter(old.lines) if missing else missing
     for version in versions if missing else ():
         if missing.keys().isdisjoint(version.lines):
             continue
-        gone = Counter(version.lines) - before
-        del gone[""]
+        gone = Counter(filter(None, version.lines)) - before
         back = gone & missing
-        if not gone or back.total() < RETURNED_PART * gone.total():
+        if not back.total() >= RETURNED_PART * gone.total() > 0:
             continue
-        if is_turn and version.lines != new and letters("".join(back)) < ISLAND:
+        has_once = (version.lines.count(line) == 1 == new.count(line) for line in back)
+        is_distinct = letters("".join(back)) >= ISLAND if is_turn else any(has_once)
+        if not is_distinct and version.lines != new:
             continue
         for run in same_lines(version.lines, new):
             for left, right in zip(count(run.left), range(run.right, run.right + run.length)):
@@ -457,7 +469,7 @@ def _keep_moved(edits: Sequence[_Edit]) -> None:
     removed: dict[str, list[Origin]] = {}
     added: dict[str, list[tuple[_Edit, int]]] = {}
     for edit in edits:
-        for line, origin in edit.lost():
+        for line, origin in edit.lost:
             removed.setdefault(line.strip(), []).append(origin)
         if not isinstance(edit.owners, Origin):
             for number, line in enumerate(edit.new):

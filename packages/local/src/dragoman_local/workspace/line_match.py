@@ -1,7 +1,7 @@
 """Matches lines of new texts with lines of old ones: unchanged, rewritten, or moved.
 
-Pure. A line that cannot be told for certain is not matched: whoever asks says whose it is then. Three steps,
-each for what the one before has left:
+Pure. A line that cannot be told for certain is not matched, or is named as unclear: whoever asks says whose
+it is then. Three steps, each for what the one before has left:
 
 1. Lines that are alike, in their order, around lines that there are once (patience).
 2. Runs of whole lines that say the same, whatever their spaces, quotes, line breaks and the commas and
@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import count
 from typing import Generic, NamedTuple, TypeVar
 
 from dragoman_local.workspace.merge import CommonRun
@@ -152,37 +153,54 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def islands(runs: Sequence[CommonRun], old: Sequence[str], new: Sequence[str]) -> set[CommonRun]:
-    """Return short runs between replaced lines: such lines are everywhere, and may be new."""
-    ends = [CommonRun(0, 0, 0), *runs, CommonRun(len(old), len(new), 0)]
-    found: set[CommonRun] = set()
-    for above, run, below in zip(ends, runs, ends[2:], strict=False):
-        gaps = (
-            (run.left - above.left - above.length, run.right - above.right - above.length),
-            (below.left - run.left - run.length, below.right - run.right - run.length),
-        )
-        is_between = all(map(any, gaps)) and all(
-            removed or added for removed, added in zip(*gaps, strict=True)
-        )
-        if is_between and letters("".join(new[run.right : run.right + run.length])) < ISLAND:
-            found.add(run)
-    return found
+def sure_pairs(runs: Iterable[CommonRun], old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the equal lines that both texts have once, in order: these are the same ones."""
+    counts, news = Counter(old), Counter(new)
+    return [
+        (left, right)
+        for run in runs
+        for left, right in zip(range(run.left, run.left + run.length), count(run.right))
+        if counts[old[left]] == 1 == news[old[left]]
+    ]
+
+
+def is_island(
+    above: CommonRun, run: CommonRun, below: CommonRun, new: Sequence[str], sure: Container[int]
+) -> bool:
+    """Whether a run between changed lines has none of the sure lines of the old text, or is short where lines
+    were removed: such lines are everywhere, and may be new.
+    """
+    above_end = above.left + above.length, above.right + above.length
+    end = run.left + run.length, run.right + run.length
+    is_short = letters("".join(new[run.right : end[1]])) < ISLAND
+    was_removed = above_end[0] < run.left or end[0] < below.left
+    has_sure = any(left in sure for left in range(run.left, end[0]))
+    return run[:2] != above_end and end != below[:2] and (not has_sure or (is_short and was_removed))
+
+
+def unclear_lines(
+    runs: Iterable[CommonRun], old: Sequence[str], new: Sequence[str], sure: Iterable[tuple[int, int]]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Return the places of equal lines between two sure ones of which there are more or fewer than before, or
+    which changed their order: it is unknown which is which.
+    """
+    kept = {place for run in runs for place in range(run.right, run.right + run.length)}
+    at_left = at_right = 0
+    for left, right in (*sure, (len(old), len(new))):
+        if old[at_left:left] != new[at_right:right]:
+            places: dict[str, tuple[list[int], list[int]]] = {}
+            for side, text, numbers in ((0, old, range(at_left, left)), (1, new, range(at_right, right))):
+                for number in numbers:
+                    places.setdefault(text[number], ([], []))[side].append(number)
+            for line, (lefts, rights) in places.items():
+                is_clear = len(lefts) == len(rights) and kept.issuperset(rights)
+                if line.strip() and lefts and rights and not is_clear:
+                    yield lefts, rights
+        at_left, at_right = left + 1, right + 1
 
 
 def letters(text: str) -> int:
     return len(_WORD.findall(text))
-
-
-def sliding_pairs(new: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Return inserted lines that equal an adjacent line: it is unknown which of the two was inserted."""
-    at = 1
-    while first - at >= 0 and end - at >= first and new[first - at] == new[end - at]:
-        yield first - at, end - at
-        at += 1
-    at = 0
-    while end + at < len(new) and first + at < end and new[first + at] == new[end + at]:
-        yield end + at, first + at
-        at += 1
 
 
 class RemovedLines(Generic[Mark]):
@@ -206,9 +224,9 @@ class RemovedLines(Generic[Mark]):
         """Mark the lines removed so far as removed earlier."""
         self._earlier = len(self._runs)
 
-    def find(self, run: Run) -> Iterator[tuple[int, Sequence[Mark], bool]]:
-        """Find lines of a new run that were removed elsewhere, by their positions in it, each with the
-        information about the original lines, and whether these were removed earlier.
+    def find(self, run: Run) -> Iterator[tuple[int, Sequence[Mark], bool, bool]]:
+        """Find lines of a new run that were removed, by their positions in it, each with the information
+        about the original lines, whether these were removed earlier, and whether they were at its place.
         """
         line = 0
         while line < len(run.starts) - 1:
@@ -227,7 +245,8 @@ class RemovedLines(Generic[Mark]):
                 sources = [*range(first, bisect_left(old.starts, span[1], lo=first))]
                 self._used.update((number, place) for place in sources)
                 if sources:
-                    yield line, [marks[place] for place in sources], number < self._earlier
+                    is_here = number >= self._earlier and (old.path, old.gap) == (run.path, run.gap)
+                    yield line, [marks[place] for place in sources], number < self._earlier, is_here
                 line += 1
 
     def _best(self, run: Run, line: int) -> tuple[int, int, int] | None:

@@ -22,7 +22,7 @@ from dragoman_local.workspace.change_set import RevertRefused, TurnChangeSet, in
 from dragoman_local.workspace.folder_memory import FolderMemory
 from dragoman_local.workspace.folder_snapshot import is_secret_name
 from dragoman_local.workspace.snapshot_entries import SnapshotEntry, content_digest
-from dragoman_local.workspace.snapshots import FileChange, Snapshot, take_snapshot
+from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 from dragoman_local.workspace.turn_facts import OpenJournal
 
@@ -48,6 +48,8 @@ class RewindStep(Struct, frozen=True, kw_only=True):
     act: Literal["restore", "remove", "change"]
     is_persons: bool = False
     """Whether a person may have changed it since: it changed without a turn, or no turn announced it."""
+    had_command: bool = False
+    """Whether it changed while a command of a turn ran: what a person wrote meanwhile is not told apart."""
 
 
 class RewindFailure(Struct, frozen=True, kw_only=True):
@@ -69,8 +71,10 @@ class RewindDone(Struct, frozen=True, kw_only=True):
         """The notice in the conversation: a title, and the files."""
         names = [os.path.relpath(path, os.path.realpath(cwd)) for path in self.paths]
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        title = f"Files put back to before turn {self.turn}:" if self.turn else "Rewind undone:"
-        return title, f"{', '.join(names[:SHOWN])}{more}."
+        return (
+            f"Files put back to before turn {self.turn}:" if self.turn else "Rewind undone:",
+            f"{', '.join(names[:SHOWN])}{more}.",
+        )
 
 
 SHOWN = 5
@@ -93,6 +97,7 @@ class RewindPlan:
         changes: TurnChangeSet,
         *,
         persons: Collection[str],
+        commands: Collection[str],
         left: Sequence[str],
         identity: str,
     ) -> None:
@@ -104,13 +109,17 @@ class RewindPlan:
         self.root = now.roots[0]
         self.identity = identity
         """The same for another plan only if that would do the same to the same files."""
-        self.steps = [self._step(change, persons) for change in self.files]
+        self.steps = [
+            RewindStep(
+                path=(path := change.path.removeprefix(f"{self.root}/")),
+                act=_ACTS[change.kind],
+                is_persons=path in persons,
+                had_command=path in commands,
+            )
+            for change in self.files
+        ]
         self.left = left
         """Files that are not as they were, and stay so."""
-
-    def _step(self, change: FileChange, persons: Collection[str]) -> RewindStep:
-        path = change.path.removeprefix(f"{self.root}/")
-        return RewindStep(path=path, act=_ACTS[change.kind], is_persons=path in persons)
 
     async def carry_out(
         self,
@@ -163,8 +172,10 @@ async def plan_rewind(
         memory = await asyncio.to_thread(
             FolderMemory, store, root, open_journal, since=look, most_bytes=sys.maxsize
         )
-        persons = await memory.changed_by_others()
-        return await asyncio.to_thread(_plan, store, now, look, contents or {}, persons, has_diffs=has_diffs)
+        persons, commands = await memory.changed_by_others()
+        return await asyncio.to_thread(
+            _plan, store, now, look, contents or {}, persons, commands, has_diffs=has_diffs
+        )
     except BaseException:
         await now.aclose()
         raise
@@ -176,6 +187,7 @@ def _plan(
     look: int,
     contents: Contents,
     persons: Collection[str],
+    commands: Collection[str],
     *,
     has_diffs: bool,
 ) -> RewindPlan:
@@ -206,6 +218,7 @@ def _plan(
         now,
         now.changes_since(wanted, has_diffs=has_diffs),
         persons=persons,
+        commands=commands,
         left=left,
         identity=hashlib.sha256(repr((root, seen)).encode(errors="surrogateescape")).hexdigest(),
     )
@@ -254,6 +267,7 @@ class FolderRewind:
                     "path": change.path,
                     "act": step.act,
                     "isPersons": step.is_persons,
+                    "hadCommand": step.had_command,
                     "added": change.lines_removed,
                     "removed": change.lines_added,
                 }
@@ -289,8 +303,8 @@ class FolderRewind:
             for plan in self.plans
         ]
         if identity is None and any(spares):
-            names = ", ".join(sorted(os.path.basename(path) for spare in spares for path in spare)[:3])
-            raise RewindRefused(f"files were changed since by a person: {names}")
+            names = sorted(os.path.basename(path) for spare in spares for path in spare)[:3]
+            raise RewindRefused(f"files were changed since by a person: {', '.join(names)}")
         done: list[str] = []
         failures: list[RewindFailure] = []
         for plan, spare in zip(self.plans, spares, strict=True):
@@ -407,8 +421,8 @@ def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
         paths = sorted({path for look in looks for path in store.changes_at(look)})
         if paths:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-            title = since[-1].prompt or "an earlier state"
-            parts.append(f"{root}: back to {title}. Changed: {', '.join(paths[:NAMED])}{more}.")
+            changed = f"Changed: {', '.join(paths[:NAMED])}{more}."
+            parts.append(f"{root}: back to {since[-1].prompt or 'an earlier state'}. {changed}")
     return f"{NOTE} {' '.join(parts)} Read these files again before you change them." if parts else ""
 
 

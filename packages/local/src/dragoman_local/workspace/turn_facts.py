@@ -306,16 +306,16 @@ class TurnFacts:
         return path in {*self._lines, *self._writes, *self._named} or self._command_at(changed_at) is not None
 
     def may_have_changed(self, path: str, changed_at: int | None) -> bool:
-        """Whether the agent, or a command of it, may have changed a file then, by all that was announced. A
-        call that names no file may change any.
-        """
-        if changed_at is None:
-            return bool(self._commands) or any(not own or path in own for own in self._works.values())
-        return self._command_at(changed_at) is not None or any(
-            self._begins[name] <= changed_at / 1e9 <= self._last(name, SLACK)
+        """Whether agent or command may have changed a file then. A call that names no file may change any."""
+        return self.had_command(changed_at) or any(
+            changed_at is None or self._begins[name] <= changed_at / 1e9 <= self._last(name, SLACK)
             for name, paths in self._works.items()
             if not paths or path in paths
         )
+
+    def had_command(self, changed_at: int | None) -> bool:
+        """Whether a command ran then; at an unknown moment, whether one ran at all."""
+        return bool(self._commands) if changed_at is None else self._command_at(changed_at) is not None
 
     def _command_at(self, changed_at: int | None) -> str | None:
         if changed_at is None:

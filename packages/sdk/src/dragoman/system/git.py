@@ -36,7 +36,7 @@ LOCATE: Final = (
 """The arguments that locate a repository; `read_places` parses the answer."""
 
 # A hook is told this way where its repository is, and its index may be a temporary one.
-_WHERE: Final = frozenset(
+_INHERITED: Final = frozenset(
     {
         "GIT_DIR",
         "GIT_WORK_TREE",
@@ -44,6 +44,8 @@ _WHERE: Final = frozenset(
         "GIT_OBJECT_DIRECTORY",
         "GIT_COMMON_DIR",
         "GIT_CEILING_DIRECTORIES",
+        # Who writes a note.
+        *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE")),
     }
 )
 
@@ -119,7 +121,7 @@ def ask_repository(program: str, words: Sequence[str]) -> GitCommand:
     program.
     """
     overrides = (word for setting in _OVERRIDES for word in ("-c", setting))
-    return GitCommand([program, *overrides, *words], {**_inherited_environment(_WHERE), **_QUIET})
+    return GitCommand([program, *overrides, *words], {**_inherited_environment(_INHERITED), **_QUIET})
 
 
 def read_places(answer: bytes, folder: str | Path) -> GitPlaces | None:

@@ -109,7 +109,9 @@ def _move_finding(finding: Finding, edits: Sequence[Edit], old: TextLines, new: 
 
 
 def _moved_fix(fix: Fix | None, edits: Sequence[Edit]) -> Fix | None:
-    if fix is None or any(_touch(edit, applied_edit) for edit in fix.edits for applied_edit in edits):
+    if fix is None or any(
+        edit.start <= applied.end and applied.start <= edit.end for edit in fix.edits for applied in edits
+    ):
         return None
     return replace(
         fix,
@@ -118,10 +120,6 @@ def _moved_fix(fix: Fix | None, edits: Sequence[Edit]) -> Fix | None:
             for edit in fix.edits
         ),
     )
-
-
-def _touch(first: Edit, second: Edit) -> bool:
-    return first.start <= second.end and second.start <= first.end
 
 
 def _shift(offset: int, edits: Sequence[Edit]) -> int:

@@ -88,13 +88,20 @@ def _add_journal(parser: argparse.ArgumentParser, *, default: object = argparse.
     parser.add_argument("--journal", metavar="PATH", help=text, default=default)
 
 
+def _add_memory(parser: argparse.ArgumentParser) -> None:
+    _add_journal(parser, default=None)
+    parser.add_argument(
+        "--key", metavar="PLACE", help="of a sealed journal: env:NAME, file:PATH or keyring:SERVICE/NAME"
+    )
+
+
 def add_blame(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="the file, or FILE:LINE, or FILE:FIRST,LAST")
     parser.add_argument("--lines", metavar="A,B", help="only these lines, counted from 1")
     parser.add_argument(
         "--folder", metavar="DIR", help="the folder of the sessions; FILE is looked for there"
     )
-    _add_journal(parser, default=None)
+    _add_memory(parser)
     forms = parser.add_mutually_exclusive_group()
     add_json(forms)
     forms.add_argument("--porcelain", action="store_true", help="as git's, for programs that read that")
@@ -108,7 +115,7 @@ def add_why(parser: Parser) -> None:
     parser.add_argument(
         "--folder", metavar="DIR", help="the folder of the sessions; FILE is looked for there"
     )
-    _add_journal(parser, default=None)
+    _add_memory(parser)
     add_json(parser)
     parser.set_defaults(lines=None)
 
@@ -136,7 +143,7 @@ def add_rewind(parser: Parser) -> None:
         action="store_true",
         help="also record a session that ends there, so that you can continue it",
     )
-    _add_journal(parser, default=None)
+    _add_memory(parser)
     add_json(parser)
 
 
@@ -150,7 +157,7 @@ def add_attest(parser: Parser) -> None:
         "--prompts", action="store_true", help="also include the prompts, with secrets masked"
     )
     parser.add_argument("--folder", metavar="DIR", help="a folder of the repository, if not this one")
-    _add_journal(parser, default=None)
+    _add_memory(parser)
 
 
 def add_fork(parser: Parser) -> None:

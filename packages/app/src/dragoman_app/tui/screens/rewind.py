@@ -92,7 +92,11 @@ class RewindScreen(Dialog[RewindChoice]):
             yield "A turn is running in this folder. Let it end first."
         if not self._preview.files:
             yield "Nothing to put back: the files are as they were before this turn."
-        yield from (self._line(file) for file in self._preview.files if not file.is_persons)
+        yield from (
+            self._line(file) + ("  changed while a command ran" if file.had_command else "")
+            for file in self._preview.files
+            if not file.is_persons
+        )
 
     def _line(self, file: RewoundFile) -> str:
         act = _ACTS.get(file.act, "? {}").format(self._shown_path(file.path))

@@ -48,10 +48,8 @@ def wrap_content(content: Content, width: int) -> list[Content]:
         return [line.rstrip(" ") for line in content.divide(cuts)]
     if len(content) <= PIECE_CHARACTERS:
         return content.wrap(width)
-    lines: list[Content] = []
-    for start in range(0, len(content), PIECE_CHARACTERS):
-        lines += content[start : start + PIECE_CHARACTERS].wrap(width)
-    return lines
+    pieces = (content[start : start + PIECE_CHARACTERS] for start in range(0, len(content), PIECE_CHARACTERS))
+    return [line for piece in pieces for line in piece.wrap(width)]
 
 
 def output_lines(text: str) -> Iterator[Content]:
@@ -70,10 +68,8 @@ def hanging(content: Content, width: int, first: Content, rest: Content | None =
 def block(text: str, width: int, *, style: str = "", indent: str = "") -> list[Content]:
     """Return unchanged text, line by line, each wrapped."""
     before = Content(indent)
-    lines: list[Content] = []
-    for line in sanitize(text).expandtabs(4).split("\n"):
-        lines += hanging(plain(line, style), width, before)
-    return lines
+    lines = sanitize(text).expandtabs(4).split("\n")
+    return [part for line in lines for part in hanging(plain(line, style), width, before)]
 
 
 def cut(text: str, width: int) -> str:

@@ -116,10 +116,8 @@ def code(text: str, width: int, *, language: str = "") -> list[Content]:
     text = text.expandtabs(4)
     is_coloured = bool(language) and len(text) <= HIGHLIGHT_CHARACTERS
     content = highlight(text, language=language.lower()) if is_coloured else Content(text)
-    lines: list[Content] = []
-    for code_line in content.split("\n", allow_blank=True) if text else [Content("")]:
-        lines += hanging(code_line, width, bar, bar)
-    return lines
+    lines = content.split("\n", allow_blank=True) if text else [Content("")]
+    return [part for code_line in lines for part in hanging(code_line, width, bar, bar)]
 
 
 class MarkdownLines:

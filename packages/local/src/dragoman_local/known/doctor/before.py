@@ -231,8 +231,7 @@ def elsewhere(word: str, *, home: str, path: str) -> list[str]:
         return []
     folders = [*path.split(os.pathsep), *EVERYWHERE]
     candidates = [os.path.join(folder, word) for folder in folders if folder]
-    for folder in USUAL:
-        candidates += map(str, sorted(Path(home).glob(f"{folder}/{word}")))
+    candidates += [str(path) for folder in USUAL for path in sorted(Path(home).glob(f"{folder}/{word}"))]
     return [place for place in dict.fromkeys(candidates) if os.path.isfile(place)]
 
 

@@ -49,12 +49,9 @@ def files(path: str, glob: str) -> Iterator[str]:
         below[:] = sorted(name for name in below if not name.startswith(".") and name not in HEAPS)
         for name in sorted(names):
             whole = os.path.join(folder, name)
-            if not name.startswith(".") and not os.path.islink(whole) and _fits(whole, name, glob):
+            is_named = not glob or fnmatch.fnmatchcase(name, glob) or fnmatch.fnmatchcase(whole, f"*/{glob}")
+            if not name.startswith(".") and not os.path.islink(whole) and is_named:
                 yield whole
-
-
-def _fits(whole: str, name: str, glob: str) -> bool:
-    return not glob or fnmatch.fnmatchcase(name, glob) or fnmatch.fnmatchcase(whole, f"*/{glob}")
 
 
 def matches(path: str, pattern: re.Pattern[str]) -> Iterator[str]:
