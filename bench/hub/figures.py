@@ -110,8 +110,14 @@ HUB_FIGURES: list[Figure] = [
     ),
     Figure("hub-question.p99", "… p99 ms", more=False),
     Figure(
+        "hub-first-word.first_ms",
+        "first word of the first turn in a plain folder of 20,000 files, ms more",
+        more=False,
+        goals=(AtMost(80, "ms"),),
+    ),
+    Figure(
         "hub-first-word.more_ms",
-        "first word of a turn in a plain folder of 20,000 files, from the second turn on, ms more",
+        "… from the second turn on, ms more",
         more=False,
         goals=(AtMost(50, "ms"),),
     ),

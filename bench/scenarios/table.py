@@ -24,6 +24,7 @@ from scenarios.scenario import Scenario
 SCENARIOS: list[Scenario] = [
     stream.SMALL,
     stream.LARGE,
+    stream.KEPT,
     reads.ONE,
     reads.MANY,
     replay.REPLAY,

@@ -87,7 +87,8 @@ async def carry_out(agent: AgentHandle, session: Session, order: dict[str, Any],
         await agent.load_session(f"replay-{order['count']}", cwd="/")
         return
     text = "z" * order["size"] if order["do"] == "length" else json.dumps(order)
-    await seen[-1].read(session.prompt(text, keep_text=False))  # no peer keeps it
+    keep = order.get("keep", False)  # no peer keeps it
+    await seen[-1].read(session.prompt(text, keep_text=keep))
 
 
 async def main(plan: dict[str, Any], command: list[str]) -> None:

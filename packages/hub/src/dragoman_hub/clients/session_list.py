@@ -42,6 +42,7 @@ class SessionList:
             client,
             cwd=cwd if isinstance(cwd, str) else None,
             cursor=cursor if isinstance(cursor, str) else None,
+            limit=200,  # the protocol has no number, and each page is a round trip
             archived=archive_filter(params),
             with_children=False,
         )

@@ -31,11 +31,11 @@ NOTICE = "_dragoman/hub/asked"
 def option_kinds(question: Object) -> dict[str, str]:
     """Return the kinds of the options by id, in order."""
     options = [as_object(option) for option in as_list(question.get("options"))]
-    return {option["optionId"]: as_text(option.get("kind")) for option in options if _has_id(option)}
-
-
-def _has_id(option: Object) -> bool:
-    return type(option.get("optionId")) is str and bool(option["optionId"])
+    return {
+        option["optionId"]: as_text(option.get("kind"))
+        for option in options
+        if as_text(option.get("optionId"))
+    }
 
 
 def is_choice(result: Object, option_ids: Set[str]) -> bool:

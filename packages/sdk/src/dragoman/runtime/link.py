@@ -239,7 +239,12 @@ class Link:
         elif self.outbox.buffer and (self.is_client or not self.outbox.is_scheduled):
             self._flush()
         if self._answered_calls:
-            self._wake_callers()
+            calls, self._answered_calls = deque(self._answered_calls), []
+            # Where a loop feeds us, nobody else is at work in this step of it, and another one is not needed.
+            if not self.is_client and asyncio.current_task(self._loop) is None:
+                wake_all(calls)
+            else:
+                self._loop.call_soon(wake_all, calls)
 
     def _take_run(self, block: bytes) -> int:
         connection = self.connection
@@ -248,14 +253,6 @@ class Link:
             if answer_count:
                 return answer_count
         return ask_run(connection, self._work, block)
-
-    def _wake_callers(self) -> None:
-        calls, self._answered_calls = deque(self._answered_calls), []
-        # Where a loop feeds us, nobody else is at work in this step of it, and another one is not needed.
-        if not self.is_client and asyncio.current_task(self._loop) is None:
-            wake_all(calls)
-        else:
-            self._loop.call_soon(wake_all, calls)
 
     def _tell_each(self, block: bytes) -> None:
         connection, on_notification, ask = self.connection, self._router.on_notification, self._work.ask

@@ -282,9 +282,15 @@ def _require(part: T | None) -> T:
 def _start_process(
     command: list[str], *, cwd: str | os.PathLike[str] | None, env: dict[str, str]
 ) -> subprocess.Popen[bytes]:
-    pipe = subprocess.PIPE
     return subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=env, bufsize=0, start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env=env,
+        bufsize=0,
+        start_new_session=True,
     )
 
 

@@ -31,7 +31,8 @@ def says_each_once(frame: bytes, request: Request) -> bool:
     if len(frame) < shortest + _ROOM:
         return True
     text = _without_params(frame, request)
-    return _counts_once(text) or _parses_once(text)
+    counts_once = b"\\" not in text and all(text.count(b'"%b"' % name.encode()) <= 1 for name in MEMBERS)
+    return counts_once or _parses_once(text)
 
 
 def _without_params(frame: bytes, request: Request) -> bytes:
@@ -43,10 +44,6 @@ def _without_params(frame: bytes, request: Request) -> bytes:
     if name < 0 or colon is None or value[:1] not in (b"{", b"[") or not frame.startswith(value, colon.end()):
         return frame
     return b"%b0%b" % (frame[: colon.end()], frame[colon.end() + len(value) :])
-
-
-def _counts_once(text: bytes) -> bool:
-    return b"\\" not in text and all(text.count(b'"%b"' % name.encode()) <= 1 for name in MEMBERS)
 
 
 def _parses_once(text: bytes) -> bool:

@@ -70,20 +70,15 @@ def plain_requests(block: bytes) -> list[PlainRequest]:
     if not block.startswith(_HEAD) or block.find(b'"method":', 0, _LOOK) < 0:
         return []
     lines = count_objects(block)
-    if lines < 2 or not block.isascii() or not _says_each_once(block, lines):
+    # Every frame has each member at least once, or it cannot be read: as many names as lines, and none of
+    # them stands there twice. An escape could hide one.
+    if lines < 2 or not block.isascii() or b"\\" in block or any(block.count(n) != lines for n in _NAMES):
         return []
     try:
         requests = _read_requests(block)
     except UNREADABLE_TEXT:
         return []
     return requests if len(requests) == lines else []
-
-
-def _says_each_once(block: bytes, lines: int) -> bool:
-    """Every frame has each member at least once, or it cannot be read: as many names as lines, and none of
-    them stands there twice. An escape could hide one.
-    """
-    return b"\\" not in block and all(block.count(name) == lines for name in _NAMES)
 
 
 class PlainNotification(Struct, Generic[M, P], forbid_unknown_fields=True, gc=False):

@@ -181,5 +181,4 @@ def _rename_path(path: str, names: dict[str, str]) -> str:
 
 
 def _first_name(path: str) -> str:
-    match = re.match(r"\$\.(\w+)", path)
-    return match[1] if match else ""
+    return match[1] if (match := re.match(r"\$\.(\w+)", path)) else ""

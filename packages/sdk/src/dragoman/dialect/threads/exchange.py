@@ -70,9 +70,10 @@ class ThreadsEdge(Edge, ABC):
         then = self.of_peer.settle(message.id)
         if then is not None:
             return then(message)
-        if not self._was_given(message.id):
+        number = message.id if isinstance(message.id, int) else 0
+        if not 0 < number <= self._last_number:
             self.note(Lost.STRAY_ANSWERS)
-        elif message.error is not UNSET and not self._was_given_before(message.id):
+        elif message.error is not UNSET and number > self._given_before:
             self.note(Lost.REFUSED_CHUNKS)
         return []
 
@@ -110,12 +111,6 @@ class ThreadsEdge(Edge, ABC):
         nothing.
         """
         self._last_number = self._given_before = last
-
-    def _was_given(self, request_id: Id | UnsetType) -> bool:
-        return isinstance(request_id, int) and 0 < request_id <= self._last_number
-
-    def _was_given_before(self, request_id: Id | UnsetType) -> bool:
-        return isinstance(request_id, int) and request_id <= self._given_before
 
     # What goes out.
 

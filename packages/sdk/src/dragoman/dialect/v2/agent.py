@@ -104,7 +104,8 @@ class V2Agent(Edge):
         open_ += [waiting.message.id for waiting in self._openings.lending.openings()]
         messages, self._held_messages = self._held_messages, []
         open_ += [message.id for message in messages if message.is_request]
-        return outs + [("inside", _agent_ended(request_id)) for request_id in open_]
+        why = "Internal error: the agent has ended"
+        return outs + [("inside", refusal(request_id, INTERNAL_ERROR, why)) for request_id in open_]
 
     # What the client asks
 
@@ -270,7 +271,3 @@ class V2Agent(Edge):
 
     def _session(self, message: Message) -> V2AgentSession:
         return self._sessions.of(as_text(as_object(message.params).get("sessionId")))
-
-
-def _agent_ended(request_id: Id | UnsetType) -> Message:
-    return refusal(request_id, INTERNAL_ERROR, "Internal error: the agent has ended")

@@ -162,7 +162,7 @@ class V2AgentSession:
         return [bare] if len(bare) > 1 else []
 
     def _usage(self, update: Object) -> list[Object]:
-        if not all(_is_count(update.get(name)) for name in ("used", "size")):
+        if not all(type(n := update.get(name)) is int and 0 <= n < 2**64 for name in ("used", "size")):
             self._tell.note_loss("a malformed usage_update", "left out")
             return []
         if "cost" in update and update["cost"] is None:
@@ -209,10 +209,6 @@ class V2AgentSession:
             return [update]
         self._tell.note_loss("news of subagents", "left out: the client did not ask for it")
         return []
-
-
-def _is_count(value: Json) -> bool:
-    return type(value) is int and 0 <= value < 2**64
 
 
 # Translates plans: v2 has any number of named plans in a session, v1 has one.

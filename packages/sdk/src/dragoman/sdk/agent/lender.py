@@ -116,7 +116,9 @@ class Lender(Speaker):
             raise InvalidValue("tool_call", tool_call, "must be a v1.ToolCallUpdate")
         options = allow_or_reject() if options is None else options
         # A subclass of the update (the session's own variant) would write its tag, which has no place here.
-        call = tool_call if type(tool_call) is v1.ToolCallUpdate else _without_tag(tool_call)
+        call = v1.ToolCallUpdate(
+            **{name: getattr(tool_call, name) for name in v1.ToolCallUpdate.__struct_fields__}
+        )
         request = v1.RequestPermissionRequest(
             session_id=self.session_id, tool_call=call, options=as_list(options, "options")
         )
@@ -178,7 +180,3 @@ def reading(session_id: str, path: str, line: int | None, limit: int | None) -> 
         line=UNSET if line is None else line,
         limit=UNSET if limit is None else limit,
     )
-
-
-def _without_tag(update: v1.ToolCallUpdate) -> v1.ToolCallUpdate:
-    return v1.ToolCallUpdate(**{name: getattr(update, name) for name in v1.ToolCallUpdate.__struct_fields__})

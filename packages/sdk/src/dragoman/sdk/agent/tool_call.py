@@ -102,7 +102,9 @@ class ToolCallReport:
                 tool_call_id=self.id,
                 status=UNSET if status is None else status,
                 title=UNSET if title is None else title,
-                content=UNSET if content is None else [_as_content(*each) for each in _enumerate(content)],
+                content=UNSET
+                if content is None
+                else [_as_content(at, item) for at, item in enumerate(as_list(content, "content"))],
                 locations=UNSET if locations is None else _as_locations(locations),
                 raw_output=UNSET if raw_output is None else raw_output,
             )
@@ -154,10 +156,6 @@ class ToolCallReport:
         except (LinkClosed, TurnOver):
             if error is None:
                 raise
-
-
-def _enumerate(content: Iterable[v1.ToolCallContent | str]) -> Iterable[tuple[int, v1.ToolCallContent | str]]:
-    return enumerate(as_list(content, "content"))
 
 
 def _as_locations(locations: Iterable[v1.ToolCallLocation | str]) -> list[v1.ToolCallLocation]:

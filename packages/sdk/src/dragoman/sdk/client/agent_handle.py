@@ -269,12 +269,12 @@ class Session:
         turn = self.turn
         return self.late_updates if turn is None or not turn.listens else self.turn_updates
 
-    def hand_over(self, each: float) -> None:
-        """Deliver the updates of a block, about `each` bytes each on the wire, to their readers."""
+    def hand_over(self, each: float, block: bytes) -> None:
+        """Deliver updates, about `each` bytes each; `block` holds their frames and no others, or nothing."""
         if self.turn_updates:
             turn_updates, self.turn_updates = self.turn_updates, []
             assert self.turn is not None
-            self.turn.take(turn_updates, int(each * len(turn_updates)))
+            self.turn.take(turn_updates, int(each * len(turn_updates)), block)
         if self.late_updates:
             late_updates, self.late_updates = self.late_updates, []
             self.keep(cast("list[v1.SessionUpdate]", late_updates), int(each))  # of this session alone

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
@@ -31,6 +30,7 @@ from dragoman.schema.steering import (
     restart_prompt,
     steer_call,
 )
+from dragoman.sdk.client.kept_text import KeptText
 from dragoman.sdk.client.tool_state import ToolState
 from dragoman.sdk.inbound import read_result
 from dragoman.sdk.outbound import as_block, check_one_of, write_out
@@ -55,9 +55,6 @@ _BLOCK_CAPABILITIES = {
 }
 
 
-KEPT_AT_ONCE = 1024 * 1024
-"""The most characters of a text to encode at once."""
-
 STEER_SECONDS = 10.0
 """The seconds that an agent has after its answer to say whether the turn got a message."""
 
@@ -72,8 +69,8 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     """
 
     stop_reason: v1.StopReason
-    utf8: bytes
-    """`text` in its stored form. In a `str`, one non-Latin character doubles or quadruples the size."""
+    kept: KeptText
+    """`text` in its stored form."""
     tool_calls: dict[str, ToolState]
     """The final state of each tool call, by id, in the order of first mention."""
     usage: v1.Usage | None
@@ -82,7 +79,12 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The agent's whole text, without thoughts; empty with `keep_text=False`."""
-        return self.utf8.decode(errors="surrogatepass")
+        return self.kept.text
+
+    @property
+    def utf8(self) -> bytes:
+        """`text` as UTF-8. In a `str`, one non-Latin character doubles or quadruples the size."""
+        return self.kept.utf8
 
 
 class PromptSession(Protocol):
@@ -153,7 +155,8 @@ class PromptTurn:
         self._keep_text = keep_text
         self._call: OutgoingCall[PendingCall] | None = None
         self._is_abandoned = False
-        self._batches: deque[tuple[list[v1.SessionUpdate | v1.SessionNotification], int]] = deque()
+        self._batches: deque[tuple[list[v1.SessionUpdate | v1.SessionNotification], int, bytes]] = deque()
+        self._text: KeptText | None = None  # while it is kept
         self.has_subagents = False
         """Whether updates of subagents are among those that came."""
         self._backlog = 0
@@ -239,14 +242,14 @@ class PromptTurn:
         session.turn = self
         silence = link.limits.silence_seconds if self._silence is None else self._silence
         is_answered = False
-        text = BytesIO() if keep_text else None
+        self._text = KeptText() if keep_text else None
         try:
             call = self._open_call(self._request, silence)
             try:
                 while True:
                     while self._batches:
-                        batch, size = self._batches.popleft()
-                        self._note(batch, text)
+                        batch, size, block = self._batches.popleft()
+                        self._note(batch, block)
                         yield batch
                         self._backlog -= size
                         session.weigh_backlog()
@@ -265,18 +268,18 @@ class PromptTurn:
                     not is_answered
                 ):  # the reader left early, or was cancelled: nobody wants this turn any more
                     await self._abandon()
-            self._result = self._result_of(call, text)
+            self._result = self._result_of(call)
         finally:
             self._has_ended = True
             self.forget_messages()
             if not self._is_abandoned:
                 session.turn_ended(self)
 
-    def _result_of(self, call: OutgoingCall[PendingCall], text: BytesIO | None) -> TurnResult:
+    def _result_of(self, call: OutgoingCall[PendingCall]) -> TurnResult:
         response = self._response(call)
         return TurnResult(
             stop_reason=response.stop_reason,
-            utf8=b"" if text is None else text.getvalue(),
+            kept=self._text or KeptText(),
             tool_calls=self._tools,
             usage=response.usage or None,
             response=response,
@@ -453,9 +456,11 @@ class PromptTurn:
         """Whether a reader waits for the next update."""
         return self._wake is not None or self._is_abandoned
 
-    def take(self, updates: list[v1.SessionUpdate | v1.SessionNotification], size: int) -> None:
-        """Take updates that the session received for this turn."""
-        self._batches.append((updates, size))
+    def take(self, updates: list[v1.SessionUpdate | v1.SessionNotification], size: int, block: bytes) -> None:
+        """Take updates that the session received for this turn; `block` holds their frames and no others, or
+        nothing.
+        """
+        self._batches.append((updates, size, b"" if self._text is None else block))
         self._backlog += size
         self._wake_up()
 
@@ -464,14 +469,14 @@ class PromptTurn:
         """The bytes of updates that the reader has not taken yet."""
         return self._backlog
 
-    def _note(self, batch: list[v1.SessionUpdate | v1.SessionNotification], text: BytesIO | None) -> None:
+    def _note(self, batch: list[v1.SessionUpdate | v1.SessionNotification], block: bytes) -> None:
         """Collect text and tool calls for the result. Batches of nothing but text take a shorter way."""
         message_chunk, text_content = v1.AgentMessageChunk, v1.TextContent
         if set(map(type, batch)) == {message_chunk}:
-            if text is None:
+            if self._text is None:
                 return
             try:
-                _keep([chunk.content.text for chunk in batch], text)  # type: ignore[union-attr]  # or below
+                self._text.add([chunk.content.text for chunk in batch], block)  # type: ignore[union-attr]  # or below
                 return
             except AttributeError:
                 pass  # some are pictures, or the like
@@ -484,8 +489,8 @@ class PromptTurn:
                 name = update.tool_call_id
                 state = self._tools.get(name)
                 self._tools[name] = ToolState.of(update) if state is None else state.after(update)
-        if texts and text is not None:
-            _keep(texts, text)
+        if self._text is not None:
+            self._text.add(texts)
 
     async def _more(self) -> None:
         self._wake = asyncio.get_running_loop().create_future()
@@ -515,9 +520,3 @@ class PromptTurn:
             await session.cancel()
         except LinkClosed:
             pass  # nor anybody who would
-
-
-def _keep(words: list[str], text: BytesIO) -> None:
-    said = "".join(words)
-    for start in range(0, len(said), KEPT_AT_ONCE):  # or all of a large text would be there once more
-        text.write(said[start : start + KEPT_AT_ONCE].encode(errors="surrogatepass"))

@@ -91,6 +91,7 @@ class ClientSide:
         "_routes",
         "_run_on_update",
         "_updated_sessions",
+        "_whole_block",
         "agent",
         "client",
         "deviations",
@@ -111,12 +112,16 @@ class ClientSide:
         self.received_bytes = 0  # bytes, of any kind
         self._updated_sessions: list[Session] = []  # sessions that got updates from the current block
         self._count = 0
+        self._whole_block = b""  # the current block, if it holds updates of one session alone
         self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
         self._orphans: dict[str, list[tuple[v1.SessionNotification, int]]] = {}
         self._orphan_bytes = 0
         self._permissions: dict[IncomingRequest, str] = {}
-        self._on_update = client.handlers.get("session/update")
-        self._call_on_update = _plain_call(self._on_update)
+        on_update = self._on_update = client.handlers.get("session/update")
+        # What to call for a handler that waits for nothing and wants nothing but the message.
+        self._call_on_update = (
+            None if on_update is None or on_update.is_async or on_update.wants_peer else on_update.function
+        )
         self._run_on_update = self._async_call(self._on_update)
         self._read_run = run_reader(UpdateFrame if self._on_update is None else NoteFrame)
         self._chunks = ChunkReader()
@@ -178,6 +183,7 @@ class ClientSide:
         updates = [frame.params.update for frame in frames if frame.params.session_id == first]
         if session is not None and len(updates) == lines:  # nearly always
             self._inlet(session).extend(updates)
+            self._whole_block = block
             self._count += lines
             self._chunks.learn(block, frames)
         else:
@@ -299,10 +305,11 @@ class ClientSide:
         if self._updated_sessions:
             each = size / self._count
             for session in self._updated_sessions:
-                session.hand_over(each)
+                session.hand_over(each, self._whole_block)
                 if session.backlog > self._link.limits.backlog_bytes:
                     self._behind[session] = None
             self._updated_sessions.clear()
+            self._whole_block = b""
             self._count = 0
         self.weigh_backlog()
 
@@ -322,7 +329,12 @@ class ClientSide:
         if getattr(request, "session_id", None) not in self.sessions:
             self._check_known(request)
         if method == "elicitation/create":
-            self._check_mode(request)
+            form, url = (
+                isinstance(request, v1.ElicitationFormMode),
+                isinstance(request, v1.ElicitationUrlMode),
+            )
+            if ("form" if form else "url" if url else "") not in self.client.elicitation_modes:
+                raise invalid_params("this mode of elicitation was not advertised")
         return self._run_handler(route, request)
 
     def on_cancel_request(self, incoming: IncomingRequest) -> bool:
@@ -387,11 +399,6 @@ class ClientSide:
         # learn.
         if isinstance(session_id, str) and not self.opening:
             raise session_not_found(session_id)
-
-    def _check_mode(self, request: object) -> None:
-        form, url = isinstance(request, v1.ElicitationFormMode), isinstance(request, v1.ElicitationUrlMode)
-        if ("form" if form else "url" if url else "") not in self.client.elicitation_modes:
-            raise invalid_params("this mode of elicitation was not advertised")
 
     # Notifications.
 
@@ -486,11 +493,6 @@ def _as_response(answer: Any, options: list[v1.PermissionOption]) -> Any:
     if chosen is None:
         return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
     return v1.RequestPermissionResponse(outcome=v1.SelectedPermissionOutcome(option_id=chosen.option_id))
-
-
-def _plain_call(handler: Handler | None) -> Callable[[Any], Any] | None:
-    """What to call for a handler that waits for nothing and wants nothing but the message."""
-    return None if handler is None or handler.is_async or handler.wants_peer else handler.function
 
 
 def _size(params: Raw | None) -> int:

@@ -91,7 +91,8 @@ class ProxyFlow:
             self.way.send(block)
             return
         glances = glance_block(block)
-        if quiet and not any(map(self._concerns, glances)):
+        methods = [glance.method if glance.id is UNSET else UNSET for glance in glances]
+        if quiet and UNSET not in methods and self._hooks.keys().isdisjoint(methods):
             self.way.send(block)
             return
         token = current.set(self._side)
@@ -132,9 +133,6 @@ class ProxyFlow:
         if b"\\" in block or b"\0" in block or b'"id"' in block:
             return False
         return not any(name in block for name in self._names)
-
-    def _concerns(self, glance: Glance) -> bool:
-        return glance.id is not UNSET or glance.method is UNSET or glance.method in self._hooks
 
     @property
     def _is_guarded(self) -> bool:

@@ -205,19 +205,14 @@ def _of_many(frames: list[bytes]) -> tuple[bytes, dict[str, str]] | None:
         at = frame.find(_SESSION)
         begin = at + len(_SESSION)
         session = frame[begin : frame.find(b'"', begin)]
-        cursor = frame[:at]
-        if at < 0 or not (cursor.isdigit() or _is_part(cursor)) or b"\\" in session or not session.isascii():
+        cursor = frame[:at]  # with a point, of an entry that is told in several messages
+        if at < 0 or not cursor.replace(b".", b"", 1).isdigit() or b"\\" in session or not session.isascii():
             return None
         cursors[session] = cursor
         parts.append(frame[begin:])
     between = UPDATE + b'"sessionId":"'
     whole = between + (b"\n" + between).join(parts)
     return whole, {session.decode(): cursor.decode() for session, cursor in cursors.items()}
-
-
-def _is_part(cursor: bytes) -> bool:
-    """Of an entry that is told in several messages."""
-    return cursor.replace(b".", b"", 1).isdigit()
 
 
 # The sessions that the editor has open: how to resume each, and up to where the editor has received it.

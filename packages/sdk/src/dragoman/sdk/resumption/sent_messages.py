@@ -101,12 +101,9 @@ class SentMessages:
             return None
         open_request = self._open.pop(number)
         self._size -= len(open_request.frame)
-        for key in [key for key, note in self._notes.items() if not self._still(note)]:
+        for key in [key for key, note in self._notes.items() if self._open.keys().isdisjoint(note.about)]:
             del self._notes[key]
         return open_request
-
-    def _still(self, note: _DependentNotification) -> bool:
-        return any(number in self._open for number in note.about)
 
     def prompts(self, session: str) -> list[str]:
         """Return the keys of the session's unanswered prompts."""

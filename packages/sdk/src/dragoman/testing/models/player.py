@@ -115,7 +115,8 @@ class Player:
 
     async def _speak(self, step: TextStep | ThoughtStep | CallStep) -> None:
         if isinstance(step, CallStep):
-            tool_call = ModelToolCall(step.id or self._fresh_id(), step.name, arguments_text(step))
+            call_id = step.id or f"call_{self._number}_{len(self._output.calls) + 1}"
+            tool_call = ModelToolCall(call_id, step.name, arguments_text(step))
             self._output.parts.append(("call", tool_call))
             await self._emit(
                 self._voice.call(tool_call, cut_into(tool_call.arguments, step.pieces)), pace=step.pace
@@ -209,6 +210,3 @@ class Player:
         input_tokens = len(json.dumps(self._request.body)) // 4
         thought = len(self._output.text_of("thought")) // 4
         return TokenUsage(input_tokens, self._output.size // 4 + 1, reasoning=thought)
-
-    def _fresh_id(self) -> str:
-        return f"call_{self._number}_{len(self._output.calls) + 1}"

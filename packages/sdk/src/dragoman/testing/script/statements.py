@@ -62,7 +62,11 @@ def parse(text: str) -> tuple[Statement, ...]:
     """Parse the statements of a script; raises `ScriptError`. All lines may be indented, as in a test."""
     # Not `splitlines`: U+2028 and its kind may stand in quotes.
     numbered_lines = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
-    lines = deque(_split(number, line) for number, line in numbered_lines if _says_something(line))
+    lines = deque(
+        _split(number, line)
+        for number, line in numbered_lines
+        if line.strip() and not line.lstrip().startswith("#")
+    )
     statements = _block(lines, depth=lines[0][0] if lines else 0)
     if lines:
         raise ScriptError(lines[0][1].line, "indented less than the first line")
@@ -72,10 +76,6 @@ def parse(text: str) -> tuple[Statement, ...]:
 def render(statements: Iterable[Statement], *, depth: int = 0) -> str:
     """Return the same statements as text."""
     return "".join(_render(statement, depth) for statement in statements)
-
-
-def _says_something(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
 Lines = deque[tuple[int, Statement]]

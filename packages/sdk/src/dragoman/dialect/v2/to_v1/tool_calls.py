@@ -52,7 +52,10 @@ def locations(value: Json, report: LossReporter) -> list[Object]:
     places = [
         fitting(item, {"line": int, "_meta": dict}, report) for item in entries if fits(item.get("path"), str)
     ]
-    return [without(item, "line") if _below_one(item.get("line")) else item for item in places]
+    return [
+        without(item, "line") if type(line := item.get("line")) is int and not 1 <= line < 2**32 else item
+        for item in places
+    ]
 
 
 def fallback_title(fields: Object) -> str:
@@ -122,7 +125,3 @@ def _without_cleared(fields: Object, report: LossReporter) -> Object:
 def _diff_paths(content: Json) -> list[str]:
     items = [as_object(item) for item in as_list(content)]
     return [path for item in items if item.get("type") == "diff" for path in paths(item)]
-
-
-def _below_one(line: Json) -> bool:
-    return type(line) is int and not 1 <= line < 2**32
