@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -156,6 +157,34 @@ async def test_what_comes_back_is_its_authors_but_a_turns_own_if_a_turn_writes_i
     folder.write({"a.py": "was = 0\n"})
     await folder.turn("two", {"a.py": "was = 0\nmade = 1\n"})
     assert await folder.blame("a.py") == ["unknown", "two 1"]
+
+
+async def test_what_a_persons_branch_had_is_the_persons_when_a_turn_merges_it(
+    folder: RememberedFolder,
+) -> None:
+    lines = [f"value_{n} = compute({n})\n" for n in range(12)]
+    on_main = [*lines[:4], "value_4 = by_turn(4)\n", *lines[5:]]
+    for typed in (["own_9 = typed(9)\n"], ["def added(x):\n", "    y = x * 17\n", "\n", "    return y\n"]):
+        on_branch, merged = ([*text[:10], *typed, *text[10:]] for text in (lines, on_main))
+        folder.write({"a.py": "".join(lines), "x.py": ""})
+        await folder.turn("one", {"x.py": "x = 1\n"})
+        folder.write({"a.py": "".join(on_branch)})
+        await folder.turn("one", {"x.py": "x = 2\n"})
+        folder.write({"a.py": "".join(lines)})
+        await folder.turn("one", {"a.py": "".join(on_main)})
+        merge = partial(folder.write, {"a.py": "".join(merged)})
+        await folder.turn("one", {}, work=merge)
+        blamed = await folder.blame("a.py")
+        assert blamed[10 : 10 + len(typed)] == ["person"] * len(typed)
+        assert blamed[4].startswith("one ")
+
+
+async def test_lines_that_leave_their_file_as_it_was_are_moved_all_the_same(folder: RememberedFolder) -> None:
+    folder.write({"app.py": "import os\n\nX = 1\n", "util.py": "import re\n"})
+    await folder.turn("one", {"app.py": "import os\n\n" + MADE[0] + "X = 1\n"})
+    folder.write({"app.py": "import os\n\nX = 1\n", "util.py": "import re\n" + MADE[0]})
+    assert await folder.blame("util.py") == ["unknown"] + ["one 1"] * 3
+    assert await folder.blame("app.py") == ["unknown"] * 3
 
 
 async def test_short_lines_in_a_persons_own_code_are_not_an_agents(folder: RememberedFolder) -> None:

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from heapq import heappop, heappush
-from itertools import count, pairwise
+from itertools import count, groupby, pairwise
 from math import inf
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from dragoman_local.workspace.line_match import (
     RemovedLines,
     Run,
     is_island,
+    joined_runs,
     letters,
     make_run,
     same_lines,
@@ -264,9 +265,7 @@ class LineHistory:
             return None
         owners = self._owners(change, last, look) if is_sure else UNKNOWN
         known = None if entry is None else earlier.get(entry.digest)
-        if known is not None and isinstance(owners, Origin):
-            files[path] = known
-            return None
+        is_turn = not isinstance(owners, Origin)
         new = [] if entry is None else self._lines(change)
         if new is None:
             files[path] = None
@@ -278,7 +277,6 @@ class LineHistory:
         for run in runs:
             origins[run.right : run.right + run.length] = before.origins[run.left : run.left + run.length]
         versions = [known] if known else list(earlier.values())[: -MOST_VERSIONS - 1 : -1]
-        is_turn = not isinstance(owners, Origin)
         _take_returned(versions, before, new, origins, is_turn=is_turn)
         added_runs: list[Run] = []
         lost: list[tuple[str, Origin]] = []
@@ -293,6 +291,8 @@ class LineHistory:
                 if is_turn and run.left > at_left:
                     _keep_indented(before, at_left, run.left, new, at_right, run.right, origins)
             at_left, at_right = run.left + run.length, run.right + run.length
+        if known is not None and not is_turn:  # each line is known; what is gone may be elsewhere now
+            return _Edit(change, _File([], []), new, list(known.origins), [], owners, (), lost, set())
         fresh = {number for number, origin in enumerate(origins) if origin is None}
         return _Edit(change, before, new, origins, added_runs, owners, runs, lost, fresh)
 
@@ -420,6 +420,8 @@ def _take_returned(
     for version in versions if missing else ():
         if missing.keys().isdisjoint(version.lines):
             continue
+        if is_turn:
+            _keep_merged(version, new, origins)
         gone = Counter(filter(None, version.lines)) - before
         back = gone & missing
         if not back.total() >= RETURNED_PART * gone.total() > 0:
@@ -432,6 +434,23 @@ def _take_returned(
             for left, right in zip(count(run.left), range(run.right, run.right + run.length)):
                 if origins[right] is None and not (is_turn and version.origins[left].turn):
                     origins[right] = version.origins[left]
+
+
+def _keep_merged(version: _File, new: list[str], origins: list[Origin | None]) -> None:
+    """Keep the authors of lines of another branch that a turn's command brought to their place between the
+    same lines. What a turn wrote there is the turn's that wrote it once more.
+    """
+    ends = CommonRun(-1, -1, 1), CommonRun(len(version.lines), len(new), 1)
+    for run in joined_runs([ends[0], *same_lines(version.lines, new), ends[1]]):
+        places = range(max(run.right, 0), min(run.right + run.length, len(new)))
+        for is_missing, group in groupby(places, key=lambda place: origins[place] is None):
+            block = list(group)
+            is_between = run.right < block[0] and block[-1] < run.right + run.length - 1
+            if is_missing and is_between:
+                for place in block:
+                    origin = version.origins[run.left + place - run.right]
+                    if origin.turn is None:
+                        origins[place] = origin
 
 
 def _renamed(gone: Iterable[_File], new: Sequence[str]) -> _File | None:

@@ -107,7 +107,7 @@ def same_lines(old: Sequence[str], new: Sequence[str]) -> list[CommonRun]:
             at_left, at_right = left + anchor_left + 1, right + anchor_right + 1
         if anchors:
             spans.append((at_left, left_end, at_right, right_end))
-    return _joined(sorted(run for run in runs if run.length))
+    return joined_runs(sorted(run for run in runs if run.length))
 
 
 def _alike(old: Sequence[str], new: Sequence[str]) -> int:
@@ -119,7 +119,7 @@ def _alike(old: Sequence[str], new: Sequence[str]) -> int:
     return low
 
 
-def _joined(runs: list[CommonRun]) -> list[CommonRun]:
+def joined_runs(runs: list[CommonRun]) -> list[CommonRun]:
     joined: list[CommonRun] = []
     for run in runs:
         last = joined[-1] if joined else None
