@@ -37,8 +37,8 @@ REPORTING = ("terminalreporter", "lfplugin", "nfplugin", "junitxml", "dragoman-p
 TOGETHER = ("web", "vscode")
 """Folders whose files share a hub and a browser, or a build of the extension."""
 
-SHARING = {"test_boxes.py": "test_layers.py"}
-"""A file that needs what another one has computed, which takes seconds: the imports of all modules."""
+SHARING = {"test_boxes.py": "test_layers.py", "test_budget.py": "test_layers.py"}
+"""Files that need what another one has read, which takes seconds: all modules as Python."""
 
 NUMBER = struct.Struct("=i")
 
