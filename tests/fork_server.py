@@ -42,6 +42,10 @@ LARGEST_REQUEST = 200_000
 """Bytes of arguments and environment: what a socket takes as one message."""
 
 
+COSTS = "DRAGOMAN_COSTS"
+"""What `tests/costs.py` calls so as well; that module imports pytest."""
+
+
 class CommandForks(ABC):
     """Commands as forks of a server. Several threads may run commands at the same time."""
 
@@ -111,7 +115,9 @@ class ForkServer(CommandForks):
         self._lock = threading.Lock()
         self.address = address
         self._socket, remote = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        kept = {name: os.environ[name] for name in ("PATH", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
+        # Of a server without an address the test that started it has the costs.
+        names = ("PATH", "PYTHONDONTWRITEBYTECODE", *([COSTS] if address else []))
+        kept = {name: os.environ[name] for name in names if name in os.environ}
         with remote:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fork_server", str(remote.fileno()), address, python, *modules],
@@ -160,6 +166,7 @@ class RunningFork(NamedTuple):
     pid: int
     process: int
     report: int
+    origin: str
 
 
 def _serve(requests: socket.socket, address: str) -> list[str]:
@@ -203,18 +210,31 @@ def _serve(requests: socket.socket, address: str) -> list[str]:
                 return _become(request, streams)
             for end in streams:
                 os.close(end)
-            one = RunningFork(pid, os.pidfd_open(pid), report)
+            one = RunningFork(pid, os.pidfd_open(pid), report, _origin(request))
             running[one.process] = running[one.report] = one
             events.register(one.process, select.POLLIN)
             events.register(one.report, 0)  # an error: the other end was closed
             _tell(report, pid)
 
 
+def _origin(request: bytes) -> str:
+    """The test that wants the program and its words, if somebody counts what tests cost."""
+    if COSTS not in os.environ:
+        return ""
+    words, _, env = marshal.loads(request)
+    test = env.get("PYTEST_CURRENT_TEST", "unnamed::").partition(" ")[0]
+    return " ".join([test, *" ".join(words).split()])[:200]
+
+
 def _finish(one: RunningFork, *, kill: bool) -> None:
     """Tell whoever asked how the command has ended; what it took is counted as ours."""
     if kill:  # nobody listens any more
         os.kill(one.pid, signal.SIGKILL)
-    _tell(one.report, os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1]))
+    _, status, usage = os.wait4(one.pid, 0)
+    _tell(one.report, os.waitstatus_to_exitcode(status))
+    if one.origin:
+        with open(os.environ[COSTS], "a", encoding="utf-8") as file:
+            file.write(f"0\t0\t{usage.ru_utime + usage.ru_stime:.4f}\t{one.origin}\n")
     os.close(one.process)
     os.close(one.report)
 

@@ -6,14 +6,14 @@ that we write by hand. Who adds must delete, or show why the number in `budget.t
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.boxes import PACKAGES, ROOT, source_of
+from tests.boxes import PACKAGES, ROOT, modules, source_of
+from tests.test_layers import package_of, read
 
 BUDGET = tomllib.loads((ROOT / "tests" / "budget.toml").read_text("utf-8"))
 
@@ -21,27 +21,6 @@ SLACK = 0.01
 """So far below its number a part may be before the number has to follow."""
 
 _COMMENT = re.compile(r"^\s*(?://|\*|/\*|$)")
-
-
-def statements(path: Path) -> int:
-    """How many it has. They stand in blocks alone: nobody need look through all expressions for them."""
-    found = 0
-    left: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
-    while left:
-        node = left.pop()
-        found += isinstance(node, ast.stmt) and not _is_docstring(node)
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(node, block, None)
-            left += inner if isinstance(inner, list) else []
-    return found
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
 
 
 def rows(path: Path) -> int:
@@ -57,7 +36,11 @@ def size_of(part: str) -> int:
         files += (ROOT / "packages" / "hub" / "web" / "src").rglob("*.ts")
     if part == "app":
         files += (ROOT / "vscode" / "src").rglob("*.ts")
-    python = sum(statements(path) for path in files if path.suffix == ".py")
+    python = sum(
+        read(path.read_text("utf-8"), package_of(module, path))[1]
+        for module, path in modules()
+        if path.is_relative_to(source_of(part))
+    )
     return python + sum(rows(path) for path in files if path.suffix in (".ts", ".toml"))
 
 

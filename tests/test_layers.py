@@ -247,17 +247,51 @@ def hub_objection(module: str, imported: str) -> str | None:
     return None if floor < HUB_FLOORS[room] else f"hub/{room} may not import hub/{target}"
 
 
-@cache
 def imports_in(source: str, package: str) -> list[Import]:
-    """Remembered, because reading all modules as Python takes seconds."""
+    return read(source, package)[0]
+
+
+@cache
+def read(source: str, package: str) -> tuple[list[Import], int]:
+    """The imports of a module and how many statements it has, remembered: reading all modules as Python
+    takes seconds.
+    """
     visitor = Imports(package, has_calls="import_module" in source or "__import__" in source)
-    visitor.visit(ast.parse(source))
-    return visitor.found
+    tree = ast.parse(source)
+    visitor.visit(tree)
+    return visitor.found, statements(tree)
+
+
+def statements(tree: ast.AST) -> int:
+    """How many it has, without docstrings. They stand in blocks alone: nobody need look through all
+    expressions for them.
+    """
+    found = 0
+    left = [tree]
+    while left:
+        node = left.pop()
+        found += isinstance(node, ast.stmt) and not _is_docstring(node)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, block, None)
+            left += inner if isinstance(inner, list) else []
+    return found
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def imports_of(module: str, path: Path) -> list[Import]:
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    return imports_in(path.read_text("utf-8"), package)
+    return read(path.read_text("utf-8"), package_of(module, path))[0]
+
+
+def package_of(module: str, path: Path) -> str:
+    """The package that its relative imports begin from."""
+    return module if path.name == "__init__.py" else module.rpartition(".")[0]
 
 
 def import_graph() -> dict[str, set[str]]:

@@ -84,13 +84,15 @@ def test_leaky():
 
 
 def test_a_process_left_running_is_named_with_its_test_ended_and_counts(tmp_path: Path) -> None:
-    result = run_tests(tmp_path, before="run_tests.GOODBYE = 0.1", test_it=LEAKY)
+    result = run_tests(tmp_path, "--costs", before="run_tests.GOODBYE = 0.1", test_it=LEAKY)
     assert result.returncode == 1
     assert "1 passed" in result.stdout
     assert "LEFT RUNNING: sleep 987654 (started by" in result.stdout
     assert "test_leaky" in result.stdout
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert not any(b"987654" in command for command in commands)
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert [row[4] for row in rows if row[5:] == ["test_it.py"]] == ["1"], "a table says what tests cost"
 
 
 HANGS = """

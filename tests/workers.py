@@ -37,6 +37,9 @@ REPORTING = ("terminalreporter", "lfplugin", "nfplugin", "junitxml", "dragoman-p
 TOGETHER = ("web", "vscode")
 """Folders whose files share a hub and a browser, or a build of the extension."""
 
+SHARING = {"test_boxes.py": "test_layers.py", "test_budget.py": "test_layers.py"}
+"""Files that need what another one has read, which takes seconds: all modules as Python."""
+
 NUMBER = struct.Struct("=i")
 
 Items: TypeAlias = list[pytest.Item]
@@ -58,8 +61,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def whole_of(file: Path) -> Path:
-    """What one worker takes at once: the file, or its folder if a worker starts something for all of it."""
-    return file.parent if file.parent.name in TOGETHER else file
+    """What one worker takes at once: the file, or its folder if a worker starts something for all of it, or
+    the file whose work it shares.
+    """
+    return file.parent if file.parent.name in TOGETHER else file.with_name(SHARING.get(file.name, file.name))
 
 
 def folder_of_run(base: Path) -> Path:

@@ -5,7 +5,8 @@ whether it depends on the load or on other tests, and the run fails all the same
 as UNSTEADY at the end. No fixed time ends a run
 (`tests/progress.py` ends one in which nothing happens). When pytest is over, no process that a test started
 may be left: on Linux this process adopts orphans, so that it sees every one of them, names it with the test
-that started it, ends it, and the run fails.
+that started it, ends it, and the run fails. With `--costs` it ends with a table of what each file has taken
+of a processor, programs included (`tests/costs.py`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ GOODBYE = 15.0
 
 PR_SET_CHILD_SUBREAPER = 36
 
+COSTS = "DRAGOMAN_COSTS"
+"""What `tests/costs.py` calls so."""
+
+orphan_seconds = 0.0
+"""Of a processor, that adopted processes have taken; nobody can say any more which test started them."""
+
 
 def main(arguments: list[str]) -> int:
     """`--cache DIR` first: what failed is remembered there, beside that of another run."""
@@ -37,6 +44,13 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--cache"]:
         cache, arguments = arguments[1], arguments[2:]
     plugins = ["-p", "tests.progress", "-p", "tests.workers"]
+    record = Path("build/costs.tsv").absolute() if "--costs" in arguments else None
+    if record is not None:
+        arguments.remove("--costs")
+        record.parent.mkdir(exist_ok=True)
+        record.write_text("")
+        os.environ[COSTS] = str(record)
+        plugins += ["-p", "tests.costs"]
     pytest = [sys.executable, "-m", "pytest", "-q", *plugins, "-o", f"cache_dir={cache}"]
     adopt_orphans()
     status = run([*pytest, "--cache-clear", *arguments])
@@ -52,6 +66,10 @@ def main(arguments: list[str]) -> int:
     left = end_orphans()
     for process in left:
         print(f"LEFT RUNNING: {process}", flush=True)
+    if record is not None:
+        subprocess.run(
+            [sys.executable, "-m", "tests.costs", str(record), f"{orphan_seconds:.4f}"], check=True
+        )
     return status or (FAILED if left else 0)
 
 
@@ -69,13 +87,15 @@ def adopt_orphans() -> None:
 
 def run(command: list[str]) -> int:
     """Run it to its end, and reap the orphans that end meanwhile."""
+    global orphan_seconds
     process = subprocess.Popen(command)
     try:
         while True:
-            pid, status = os.waitpid(-1, 0)
+            pid, status, usage = os.wait4(-1, 0)
             if pid == process.pid:
                 process.returncode = os.waitstatus_to_exitcode(status)
                 return abs(process.returncode)
+            orphan_seconds += usage.ru_utime + usage.ru_stime
     finally:
         if process.returncode is None:  # interrupted: Ctrl-C reached pytest too
             process.wait()

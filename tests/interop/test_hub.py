@@ -101,7 +101,7 @@ async def test_the_official_typescript_client(hub: HubProcess, scheme: str) -> N
     folder.mkdir()
     url = f"{scheme}://{hub.place}/acp"
     if scheme == "ws":  # as in a browser, whose WebSockets carry no headers
-        answer = httpx2.post(f"http://{hub.place}/ticket", headers=hub.headers)
+        answer = httpx2.post(f"http://{hub.place}/ticket", timeout=None, headers=hub.headers)
         url += f"?ticket={answer.json()['ticket']}"
     words = ["node", "--experimental-websocket", "--no-warnings", str(TS / "hub_client.mjs")]
     one = await asyncio.create_subprocess_exec(

@@ -80,5 +80,5 @@ async def test_our_client_talks_to_the_official_server() -> None:
             assert [turn.text for turn in texts] == ["selected: hello", "selected: there"]
             await agent.load_session("stored", cwd="/tmp")
             await replayed.wait()  # over another stream than the answer, which may overtake it
-        async with httpx2.AsyncClient(trust_env=False) as http:
+        async with httpx2.AsyncClient(timeout=None, trust_env=False) as http:
             assert (await http.get(f"http://127.0.0.1:{port}/cookies")).json() == ["node=one", None]

@@ -57,7 +57,7 @@ async def test_an_agent_is_reached_over_both_transports_and_nobody_else_comes_in
             await open_websocket(served.ws)
         with pytest.raises(LinkClosed, match="status 403"):
             await open_websocket(served.ws, headers={**served.headers, "origin": "https://evil.example"})
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=None) as http:
             assert (await http.post(served.http)).status_code == 401
             rebound = {**served.headers, "host": "evil.example"}
             assert (await http.post(served.http, headers=rebound)).status_code == 421

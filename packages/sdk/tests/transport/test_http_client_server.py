@@ -94,7 +94,7 @@ INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"pro
 
 @pytest.mark.bound(20)
 async def test_requests_that_make_no_sense_are_refused() -> None:
-    async with listening() as url, httpx2.AsyncClient() as http:
+    async with listening() as url, httpx2.AsyncClient(timeout=None) as http:
         assert (
             await http.post(url, content=b"{", headers={"content-type": "application/json"})
         ).status_code == 400
@@ -117,7 +117,7 @@ async def test_requests_that_make_no_sense_are_refused() -> None:
 
 @pytest.mark.bound(20)
 async def test_a_stream_has_one_reader_and_one_that_comes_back_gets_what_it_missed() -> None:
-    async with listening() as url, httpx2.AsyncClient() as http:
+    async with listening() as url, httpx2.AsyncClient(timeout=None) as http:
         first = await http.post(url, json=INITIALIZE)
         named = {"acp-connection-id": first.headers["acp-connection-id"]}
         assert first.json()["result"]["protocolVersion"] == 1

@@ -56,7 +56,7 @@ async def test_the_official_client_comes_over_http_without_a_token_if_that_was_a
         async with Client(url) as client:
             result = await client.call_tool("prompt", {"text": "Grüße"})
             assert result.structured_content["text"] == "You said: Grüße"
-        async with httpx.AsyncClient(headers={"origin": "https://evil.example"}) as page:
+        async with httpx.AsyncClient(timeout=None, headers={"origin": "https://evil.example"}) as page:
             assert (await page.post(url)).status_code == 403
     finally:
         process.send_signal(signal.SIGTERM)

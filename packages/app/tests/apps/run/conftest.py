@@ -9,6 +9,7 @@ import pytest
 
 from tests import forks
 from tests.apps.run import run_process
+from tests.cli import command_forks
 from tests.fork_server import ForkServer
 
 
@@ -18,7 +19,7 @@ def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
         return
     run_process.fork_server = server = ForkServer(
-        *("dragoman_app.apps.run.drive", "dragoman_app.apps.run.command", "dragoman_app.apps.console"),
+        *command_forks.MODULES,
         python=str(forks.interpreter(tmp_path_factory.mktemp("bin"))),
     )
     try:

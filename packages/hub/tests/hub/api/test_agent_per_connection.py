@@ -56,7 +56,7 @@ class Heard:
 )
 async def test_a_client_that_cannot_be_served_hears_why(agents: AgentPerConnection, why: str) -> None:
     async with offering(agents) as place:
-        async with httpx2.AsyncClient(trust_env=False, headers=HEADERS) as http:
+        async with httpx2.AsyncClient(timeout=None, trust_env=False, headers=HEADERS) as http:
             answer = await http.post(f"http://{place}", json=INITIALIZE)
             assert (answer.status_code, why in answer.json()["error"]["message"]) == (503, True)
         socket, heard = await open_websocket(f"ws://{place}", headers=HEADERS), Heard()

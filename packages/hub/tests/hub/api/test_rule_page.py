@@ -34,7 +34,7 @@ async def test_a_finding_links_to_a_section_that_the_hub_shows(address: str) -> 
     place = FindingPlace(path="a.py", line=1, end_line=1)
     finding = Finding(rule="python/eval", severity=Severity.HIGH, place=place, title="t", why="w")
     anchor = (rule_link(finding, "file:///x/review-rules.md") or "").partition("#")[2]
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=None) as client:
         reply = await client.get(f"{address}/rules")
         again = await client.get(f"{address}/rules", headers={"if-none-match": reply.headers["etag"]})
     assert reply.status_code == 200
@@ -44,7 +44,7 @@ async def test_a_finding_links_to_a_section_that_the_hub_shows(address: str) -> 
 
 
 async def test_no_text_of_a_rule_becomes_markup_and_nothing_may_run(address: str) -> None:
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=None) as client:
         reply = await client.get(f"{address}/rules")
     assert "<script" not in reply.text
     assert "&lt;" in reply.text
@@ -54,7 +54,7 @@ async def test_no_text_of_a_rule_becomes_markup_and_nothing_may_run(address: str
 
 
 async def test_it_can_only_be_read_and_only_under_our_own_name(address: str) -> None:
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=None) as client:
         written = await client.post(f"{address}/rules", content=b"x")
         strange = await client.get(f"{address}/rules", headers={"host": "evil.example"})
         start = await client.get(f"{address}/", headers={"host": "evil.example"})

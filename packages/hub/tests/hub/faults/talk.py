@@ -250,7 +250,9 @@ def _dashed(headers: dict[str, str]) -> dict[str, str]:
 async def connection(stage: Stage, *, initialized: bool = True) -> AsyncIterator[Connection]:
     headers = {"authorization": stage.headers["authorization"]}
     limits = httpx2.Limits(max_connections=None)
-    async with httpx2.AsyncClient(headers=headers, limits=limits, verify=False, trust_env=False) as http:
+    async with httpx2.AsyncClient(
+        timeout=None, headers=headers, limits=limits, verify=False, trust_env=False
+    ) as http:
         one = Connection(http, stage)
         if initialized:
             first = await one.post(INITIALIZE)

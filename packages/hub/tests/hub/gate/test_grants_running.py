@@ -73,7 +73,7 @@ async def test_a_hub_ends_connections_of_revoked_tokens_and_seals_what_it_stores
 
 async def test_a_guesser_is_told_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HUB_KEY", KEY)
-    async with run_hub(settings(tmp_path)) as run, httpx2.AsyncClient() as http:
+    async with run_hub(settings(tmp_path)) as run, httpx2.AsyncClient(timeout=None) as http:
         answers = [await http.post(f"{run.url}ticket", headers=bearer("wrong")) for _ in range(20)]
         assert {answer.status_code for answer in answers[:10]} == {401}
         slowed = [answer for answer in answers if answer.status_code == 429]

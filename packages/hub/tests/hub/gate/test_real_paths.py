@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,14 @@ class Disk:
             self.is_ready.wait(patience(10))
         return os.path.realpath(path)
 
+    async def answer(self, look: Coroutine[Any, Any, None]) -> None:
+        """Let the disk answer once somebody waits for it, and hang again."""
+        waiting = asyncio.create_task(look)
+        await asyncio.sleep(0)
+        self.is_ready.set()
+        await waiting
+        self.is_ready.clear()
+
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
@@ -51,9 +60,10 @@ async def test_a_look_is_good_for_seconds_and_a_changed_link_is_noticed_after_th
 ) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "a")
     now, link = [0.0], str(tmp_path / "link")
-    paths = RealPaths(clock=lambda: now[0])
+    paths = RealPaths(clock=lambda: now[0], patience=patience(10))
+    disk.hanging.add(link)  # or the thread that looks may be faster than we are
     assert paths.get(link) is None  # nobody has looked
-    await paths.look([link])
+    await disk.answer(paths.look([link]))
     (tmp_path / "link").unlink()
     (tmp_path / "link").symlink_to(tmp_path / "b")
     now[0] += FRESH_SECONDS
@@ -61,7 +71,7 @@ async def test_a_look_is_good_for_seconds_and_a_changed_link_is_noticed_after_th
     assert paths.get(link) == str(tmp_path / "a")
     now[0] += 0.1
     assert paths.get(link) == str(tmp_path / "a")  # what was found last, and somebody looks
-    await paths.look([link])
+    await disk.answer(paths.look([link]))
     assert paths.get(link) == str(tmp_path / "b")
     assert disk.paths == [link] * 2
     assert threading.get_ident() not in disk.threads

@@ -331,7 +331,7 @@ class GateStage:
         if door == "websocket":
             return await open_websocket(f"ws://{self.hub.place}/acp?{query}", headers=headers)
         origin = f"http://{self.hub.place}"
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(timeout=None) as browser:
             given = await browser.post(f"{origin}/ticket", headers={**headers, "origin": origin})
         url = f"ws://{self.hub.place}/acp?{query}&ticket={given.json()['ticket']}"
         return await open_websocket(url, headers={"origin": origin})

@@ -34,7 +34,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubProcess]:
 
 def ticket(hub: HubProcess, token: str = "") -> httpx2.Response:
     headers = {"authorization": f"Bearer {token or hub.token}"}
-    return httpx2.post(f"http://{hub.place}/ticket", headers=headers)
+    return httpx2.post(f"http://{hub.place}/ticket", timeout=None, headers=headers)
 
 
 async def test_a_ticket_that_was_used_is_of_no_use_to_whoever_stole_it(hub: HubProcess) -> None:
@@ -113,8 +113,8 @@ async def test_no_token_no_ticket_and_no_pairing_code_is_in_the_log_or_on_disk(h
         pass
     client = await (await hub.client()).begin()
     codes = [(await client.call("_dragoman/hub/pair", {}))["code"] for _ in range(2)]
-    device = httpx2.post(f"http://{hub.place}/pair", json={"code": codes[0]}).json()["token"]
-    assert httpx2.post(f"http://{hub.place}/pair", json={"code": codes[0]}).status_code == 410
+    device = httpx2.post(f"http://{hub.place}/pair", timeout=None, json={"code": codes[0]}).json()["token"]
+    assert httpx2.post(f"http://{hub.place}/pair", timeout=None, json={"code": codes[0]}).status_code == 410
     await leave(client)
     secrets = [secret.partition(".")[2].encode() for secret in codes]
     secrets += [hub.token.encode(), given.encode(), device.encode()]
@@ -169,5 +169,5 @@ async def test_pairing_shows_an_address_and_a_code_and_withdraws_them_when_it_is
     assert "only on this machine" in shown
     code = re.search(rf"http://{re.escape(hub.place)}/#pair=(\S+)", shown)
     assert code is not None
-    answer = httpx2.post(f"http://{hub.place}/pair", json={"code": code[1]})
+    answer = httpx2.post(f"http://{hub.place}/pair", timeout=None, json={"code": code[1]})
     assert (answer.status_code, answer.json()) == (410, {"reason": "This pairing code was withdrawn."})

@@ -29,7 +29,7 @@ def test_what_leaves_no_hope(words: str, at_first: bool, later: bool) -> None:
 
 
 async def test_a_session_without_its_stream_ends_a_connection_that_can_be_opened_again() -> None:
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=None) as client:
         stream = HttpStream(client, "http://127.0.0.1:9/acp", DEFAULT_LIMITS, all_or_nothing=True)
         stream._on_stream_end("a session", LinkClosed("its stream broke"))
         with pytest.raises(LinkClosed, match="its stream broke"):

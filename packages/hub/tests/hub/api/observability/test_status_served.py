@@ -60,7 +60,7 @@ async def test_a_turn_over_a_websocket_is_in_the_metrics_and_in_the_history() ->
             seen = observer.see(hub, url=f"http://127.0.0.1:{port}/", journal="memory://")
             pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
             app = HubApp(hub, admission, observed_app=pages, observed_paths=PATHS)
-            async with open_listener(app, bound), httpx2.AsyncClient(base_url=seen.url) as http:
+            async with open_listener(app, bound), httpx2.AsyncClient(timeout=None, base_url=seen.url) as http:
                 headers = {"authorization": "Bearer all"}
                 async with connect(f"ws://127.0.0.1:{port}/acp", headers=headers) as agent:
                     session = await agent.new_session(cwd="/tmp")
