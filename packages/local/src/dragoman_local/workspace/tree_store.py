@@ -165,10 +165,11 @@ _SET_END = {
     "end": "insert into spans values (?, ?, null, ?, 0) on conflict do update set last = excluded.last",
 }
 # With whether other turns are open there, whose processes may be dead.
-_LAST_LOOK = (
-    "select id, time, is_whole, exists (select 1 from spans where folder = ?1 and last is null and turn <> ?2) "
-    "from looks where folder = ?1 order by id desc limit 1"
-)
+_LAST_LOOK = """
+select id, time, is_whole, exists (
+    select 1 from spans where folder = ?1 and last is null and turn <> ?2
+) from looks where folder = ?1 order by id desc limit 1
+"""
 
 
 class Look(NamedTuple):
@@ -613,7 +614,8 @@ class TreeStore:
         """Note that a turn has ended; without a snapshot after it, the next one closes it as torn."""
         with self._writing() as connection:
             connection.execute("update turns set mark = '' where id = ?", (turn,))
-            self._bytes = _page_count(connection) * self._page_bytes
+            pages = int(connection.execute("pragma page_count").fetchone()[0])
+            self._bytes = pages * self._page_bytes
 
     def turns(self, root: str | None = None, *, session: str | None = None, since: int = -1) -> list[Turn]:
         """Return the turns of a folder, of a session, or all, the oldest first; with `since`, those that
@@ -699,11 +701,7 @@ class TreeStore:
         with self._reading() as connection:
             connection.execute("vacuum")
             connection.execute("pragma wal_checkpoint(truncate)")
-            self._bytes = _page_count(connection) * self._page_bytes
-
-
-def _page_count(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("pragma page_count").fetchone()[0])
+        self._bytes = os.path.getsize(self.path)
 
 
 def _version(connection: sqlite3.Connection) -> int:
