@@ -81,7 +81,8 @@ def read_place(value: object) -> str:
     text = _text(value)
     host, colon, port = text.rpartition(":")
     bare = ":" in host and not (host.startswith("[") and host.endswith("]"))
-    if not colon or bare or not (port.isascii() and port.isdigit()) or int(port) > 65535 or _is_odd(host):
+    is_port = port.isascii() and port.isdigit() and int(port) <= 65535
+    if not colon or bare or not is_port or any(character in host for character in " /@?#"):
         raise BadValue('must be HOST:PORT, such as "127.0.0.1:8765" or "[::1]:8765"')
     return text
 
@@ -97,10 +98,6 @@ def _text(value: object) -> str:
     if any(ord(character) < 32 or ord(character) == 127 for character in value):
         raise BadValue("must be text without control characters")
     return value
-
-
-def _is_odd(host: str) -> bool:
-    return any(character in host for character in " /@?#")
 
 
 def _texts(value: object, matches: Callable[[str], object], must: str) -> tuple[str, ...]:
@@ -201,10 +198,6 @@ def _sandbox(value: object) -> str:
         raise BadValue(str(error)) from None
 
 
-def _dialect(value: object) -> str:
-    return read_choice(value, CHOICES)
-
-
 READERS: dict[str, Callable[[Any, Kind, str], Any]] = {
     "text": lambda value, kind, folder: _text(value),
     "list of texts": lambda value, kind, folder: _texts(value, str.strip, 'texts: ["one", "other"]'),
@@ -231,7 +224,7 @@ READERS: dict[str, Callable[[Any, Kind, str], Any]] = {
     ),
     "sandbox profile": lambda value, kind, folder: _sandbox(value),
     "auto or sandbox profile": lambda value, kind, folder: "auto" if value == "auto" else _sandbox(value),
-    "dialect": lambda value, kind, folder: _dialect(value),
+    "dialect": lambda value, kind, folder: read_choice(value, CHOICES),
     "true or false": lambda value, kind, folder: _flag(value),
     "size": lambda value, kind, folder: read_size(value, kind.least),
     "number": lambda value, kind, folder: _number(value, kind),

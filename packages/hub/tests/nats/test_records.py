@@ -10,9 +10,10 @@ from dragoman.errors import JournalDamaged
 from dragoman_hub.nats.records import (
     HEAD_BYTES,
     Head,
+    _inflate,
+    _names_place,
     pack,
     read_head,
-    read_name,
     read_rest,
     write,
     write_outside,
@@ -28,6 +29,13 @@ entries = st.builds(
     st.binary(max_size=200) | st.just(b"{}"),
     st.just(1.5) | st.floats(allow_nan=False).map(lambda time: time + 0.0),
 )
+
+
+def read_name(head: Head, rest: bytes) -> str:
+    """The stream's name, which a record has for people who repair."""
+    text = _inflate(head, rest)
+    begin = _names_place(text)
+    return text[begin : begin + head.name].decode(errors="replace")
 
 
 def packed(given_entries: list[Entry], *, first: int = 1, name: str = "") -> tuple[Head, bytes]:

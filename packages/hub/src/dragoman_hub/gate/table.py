@@ -342,13 +342,12 @@ def _anything(value: object, name: str = "") -> Iterator[str]:
     elif isinstance(value, str):
         if path := _file(value):
             yield path
-        elif _PLACE_NAME.search(name) and "://" not in value and _leaves(value):
-            yield value
-
-
-def _leaves(path: str) -> bool:
-    """Whether a path leaves the session's folder."""
-    return os.path.isabs(path) or os.path.normpath(path).startswith(os.pardir)
+        elif (
+            _PLACE_NAME.search(name)
+            and "://" not in value
+            and (os.path.isabs(value) or os.path.normpath(value).startswith(os.pardir))
+        ):
+            yield value  # it leaves the folder
 
 
 def _file(uri: str) -> str:

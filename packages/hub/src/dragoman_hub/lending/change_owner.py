@@ -55,17 +55,13 @@ def _cover_secrets(diff: str, *, name: str) -> str:
 
 def count_lines(changes: Sequence[FileChange]) -> dict[str, int]:
     """Return how many files there are, and how many lines were added and removed."""
-    lines = [line for change in changes for hunk in _hunks(change.diff or "") for line in _lines(hunk)]
+    texts = [str(hunk["text"]) for change in changes for hunk in _hunks(change.diff or "")]
+    lines = [line for text in texts for line in text.split("\n")[1:]]
     return {
         "files": len(changes),
         "added": sum(line.startswith("+") for line in lines),
         "removed": sum(line.startswith("-") for line in lines),
     }
-
-
-def _lines(hunk: dict[str, Any]) -> list[str]:
-    text: str = hunk["text"]
-    return text.split("\n")[1:]
 
 
 def _hunks(diff: str) -> list[dict[str, Any]]:

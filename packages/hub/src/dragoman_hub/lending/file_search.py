@@ -38,7 +38,9 @@ def complete_folder(path: str, *, grant: Grant) -> dict[str, object]:
         "path": full_path,
         "exists": exists,
         "folders": folders,
-        "repositories": [folder for folder in (*around, *folders) if _is_repository(folder)],
+        "repositories": [
+            folder for folder in (*around, *folders) if os.path.lexists(os.path.join(folder, ".git"))
+        ],
     }
 
 
@@ -50,10 +52,6 @@ def _upwards(path: str) -> list[str]:
         folders.append(path)
         path = os.path.dirname(path)
     return folders
-
-
-def _is_repository(folder: str) -> bool:
-    return os.path.lexists(os.path.join(folder, ".git"))
 
 
 def _folders(parent: str, start: str) -> list[str]:

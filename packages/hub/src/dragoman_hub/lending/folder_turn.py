@@ -72,8 +72,8 @@ class FolderTurn:
         """The look before it."""
         self.finishing: asyncio.Task[None] | None = None
         """The look after it."""
-        self.is_known = self.is_claimed = False
-        """Whether the store knows of the turn, as far as it can; whether it is about to."""
+        self.is_known = False
+        """Whether the store knows of the turn, as far as it can."""
         self.folders: Sequence[str] = [cwd]
         """The session's, without links; the store knows it by the first."""
         self.agent, self.params = "", b""
@@ -115,8 +115,5 @@ async def real_folders(place: str, folders: Sequence[str]) -> list[str]:
     folders = list(filter(os.path.isabs, folders))
     if not place:
         await real_paths.look(folders)
-    return [_known_folder(place, folder) for folder in folders]
-
-
-def _known_folder(place: str, folder: str) -> str:
-    return (None if place else real_paths.get(folder)) or os.path.normpath(folder)
+    known_folders = ((None if place else real_paths.get(folder), folder) for folder in folders)
+    return [known or os.path.normpath(folder) for known, folder in known_folders]  # noqa: ASYNC240  # no disk

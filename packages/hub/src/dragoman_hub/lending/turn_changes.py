@@ -307,10 +307,10 @@ class TurnChanges:
                 start = None
             else:
                 base, start = self._base(turn.cwd), look.start
-            then = partial(self._recorder.record, look)
+            take = partial(self._recorder.take, look)
             if isinstance(base, Snapshot):
-                return await base.retake(start=start, then=then)
-            return await take_snapshot([turn.cwd], start=start, store=self._recorder.store, then=then)
+                return await base.retake(start=start, take=take)
+            return await take_snapshot([turn.cwd], start=start, store=self._recorder.store, take=take)
 
     async def _wait_for_look(self, turn: FolderTurn, look: SharedLook) -> FolderLook:
         """The result of a look at a turn's folder. Raises `LookFailed`."""
@@ -424,9 +424,7 @@ class TurnChanges:
         turn = self._turns.get(session_id)
         if turn is None or turn.is_running:
             return None
-        files, _ = await self._compare(turn)
-        own, _ = await attribute(turn, files)
-        return count_lines(own)
+        return count_lines(await self._own_changes(turn))
 
     async def revert(self, session_id: str, path: str, hunks: Sequence[int] | None) -> None:
         turn = self._turns.get(session_id)
@@ -451,11 +449,11 @@ class TurnChanges:
     async def own_paths(self, session_id: str) -> list[str]:
         """Return the files that the last turn surely changed; none if unknown."""
         turn = self._turns.get(session_id)
-        if turn is None:
-            return []
+        return [] if turn is None else [change.path for change in await self._own_changes(turn)]
+
+    async def _own_changes(self, turn: FolderTurn) -> Sequence[FileChange]:
         files, _ = await self._compare(turn)
-        own, _ = await attribute(turn, files)
-        return [change.path for change in own]
+        return (await attribute(turn, files))[0]
 
     async def accept(self, session_id: str, paths: Sequence[str]) -> None:
         """Note that these files are committed, so that they are no longer changes of a turn."""

@@ -204,8 +204,10 @@ class AppendQueue:
             new_tail = await self._store(lane, batch, tail, tries)
         except Exception as error:  # noqa: BLE001  # whoever waits is told, and the lane goes on
             self._tails.forget(lane.token)
+            if not isinstance(error, JournalError):
+                error = JournalError(f"an append failed: {type(error).__name__}: {error}")
             for item in batch or list(lane.items)[:1]:
-                self._finish(lane, item, error if isinstance(error, JournalError) else _append_error(error))
+                self._finish(lane, item, error)
             return
         if (
             new_tail is None
@@ -290,7 +292,3 @@ class AppendQueue:
         if isinstance(new_tail, BaseException):
             raise new_tail
         return new_tail
-
-
-def _append_error(error: Exception) -> JournalError:
-    return JournalError(f"an append failed: {type(error).__name__}: {error}")

@@ -81,7 +81,8 @@ class NatsOriginals:
         parts: dict[tuple[int, str], list[StoredMessage]] = {}
         message_seqs: dict[int, list[int]] = {}
         async for message in self._from_leader(self._layout.original_of(token, ">")):
-            sequence, name = _sequence(message), message.headers.get(ID, "").partition(".")[0]
+            sequence = int(message.subject.rpartition(".")[2])
+            name = message.headers.get(ID, "").partition(".")[0]
             parts.setdefault((sequence, name), []).append(message)
             message_seqs.setdefault(sequence, []).append(message.seq)
         self._learn(token, message_seqs)
@@ -165,10 +166,6 @@ class NatsOriginals:
             if ack.error is not None:
                 raise refusal(ack.error)
             return ack.seq
-
-
-def _sequence(message: StoredMessage) -> int:
-    return int(message.subject.rpartition(".")[2])
 
 
 def _is_complete(messages: Sequence[StoredMessage]) -> bool:

@@ -128,13 +128,6 @@ def read_rest(token: str, head: Head, rest: bytes, *, after: int = 0) -> list[Fr
     return list(_runs(head, _inflate(head, rest), skip=max(0, after + 1 - head.first)))
 
 
-def read_name(head: Head, rest: bytes) -> str:
-    """Return the stream's name from a valid record that has it."""
-    rest = _inflate(head, rest)
-    begin = _names_place(rest)
-    return rest[begin : begin + head.name].decode(errors="replace")
-
-
 def _inflate(head: Head, rest: bytes) -> bytes:
     return zlib.decompress(rest) if head.flags & DEFLATED else rest
 

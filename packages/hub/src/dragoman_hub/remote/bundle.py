@@ -91,7 +91,8 @@ DATE = (1980, 1, 1, 0, 0, 0)
 def pack() -> bytes:
     """Return the archive of the running package."""
     library = Path(msgspec.__file__).parent
-    suffix = next((_suffix(file) for file in package_files(library) if _is_compiled(file)), "")
+    compiled = (file for file in package_files(library) if file.suffix in (".so", ".pyd"))
+    suffix = next(map(_suffix, compiled), "")
     machine = platform.machine().lower() if "darwin" in suffix else ""
     wheels = [
         (f"dragoman-{VERSION}-py3-none-any.whl", _zip_of(*own_packages()), "", ""),
@@ -152,10 +153,6 @@ def read_released(pyz: str) -> bytes:
             f"{pyz} is version {version}, this is {VERSION}; both sides must be the same version"
         )
     return data
-
-
-def _is_compiled(file: Path) -> bool:
-    return file.suffix in (".so", ".pyd")
 
 
 def _suffix(file: Path) -> str:

@@ -213,14 +213,14 @@ async def test_a_slow_look_pauses_looks_and_they_come_back_by_themselves(
 ) -> None:
     looks: list[Any] = []
     slow = True
-    take = snapshots.take_snapshot
+    take_now = snapshots.take_snapshot
     now = 0.0
 
-    async def sometimes_slow(folders: Any, *, start: Any, store: Any, then: Any) -> Any:
+    async def sometimes_slow(folders: Any, *, start: Any, store: Any, take: Any) -> Any:
         looks.append(folders)
         if slow:
             await asyncio.Event().wait()
-        return await take(folders, start=start, store=store, then=then)
+        return await take_now(folders, start=start, store=store, take=take)
 
     monkeypatch.setattr(turn_changes, "take_snapshot", sometimes_slow)
     async with staged({"one": writer}, changes=True) as stage:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from dragoman.testing.pace import patience
-from dragoman_hub.lending import turn_changes
+from dragoman_hub.lending import turn_changes, turn_recorder
 from dragoman_hub.lending.folder_turn import FolderTurn
 from dragoman_hub.lending.shared_look import SharedLook
 from dragoman_hub.lending.turn_changes import TurnChanges
 from dragoman_hub.lending.turn_recorder import TurnRecorder
+from dragoman_local.workspace.folder_snapshot import PlainFolder
 from dragoman_local.workspace.line_history import LineHistory, Origin
+from dragoman_local.workspace.snapshot_entries import Capture, TurnStart
 from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore, store_beside
 from tests.hub.lending.writer_stage import do, names, writer
@@ -157,10 +160,10 @@ async def test_turns_that_share_a_look_share_a_transaction(project: Path, tmp_pa
     turns = [FolderTurn(f"s{number}", "1", str(project)) for number in range(5)]
     async with await take_snapshot([str(project)], store=store) as look:
         commits = commits_of(store)
-        recorder.record(shared_look(turns), look)
+        recorder.record([(shared_look(turns), look)])
         assert len(commits) == 1
         await asyncio.gather(*(recorder.begin(turn) for turn in turns))
-        recorder.record(shared_look(turns, before=look), look)
+        recorder.record([(shared_look(turns, before=look), look)])
         assert len(commits) == 2
     kept = store.turns(str(project))
     assert [(turn.id, turn.session, turn.first, turn.last) for turn in kept] == [
@@ -169,27 +172,70 @@ async def test_turns_that_share_a_look_share_a_transaction(project: Path, tmp_pa
     await recorder.aclose()
 
 
-async def test_what_comes_while_a_transaction_lasts_shares_the_next_one(
-    project: Path, tmp_path: Path
+async def looks_at(recorder: TurnRecorder, store: TreeStore, folders: Sequence[Path]) -> list[Snapshot]:
+    """Looks at all folders at the same time, each before a turn."""
+
+    async def look_at(folder: Path) -> Snapshot:
+        look = shared_look([FolderTurn(folder.name, "1", str(folder))])
+        return await take_snapshot([str(folder)], store=store, take=partial(recorder.take, look))
+
+    return await asyncio.gather(*map(look_at, folders))
+
+
+async def test_looks_at_many_folders_share_a_thread_and_a_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = TreeStore(str(tmp_path / "memory.db"))
-    recorder = TurnRecorder(store)
+    monkeypatch.setattr(turn_recorder, "STUCK_SECONDS", 60)
+    folders = [tmp_path / f"project{number}" for number in range(20)]
+    for folder in folders:
+        folder.mkdir()
+    store, may_look = TreeStore(str(tmp_path / "memory.db")), threading.Event()
+    recorder, take = TurnRecorder(store), Snapshot.take
+    threads: set[int] = set()
+
+    def late_take(self: Snapshot, start: TurnStart | None = None) -> None:
+        assert may_look.wait(patience(20))
+        threads.add(threading.get_ident())
+        take(self, start)
+
+    monkeypatch.setattr(Snapshot, "take", late_take)
     await recorder.open()
-    turns = [FolderTurn(f"s{number}", "1", str(project)) for number in range(4)]
-    async with await take_snapshot([str(project)], store=store) as look:
-        commits = commits_of(store)
-        with recorder._writing:
-            early = asyncio.create_task(recorder.begin(turns[0]))  # its prompt does not wait for the look
-            await until(lambda: len(recorder._works) == 1)
-            looks = [asyncio.to_thread(recorder.record, shared_look([turn]), look) for turn in turns]
-            recording = asyncio.gather(early, *looks)
-            await until(lambda: len(recorder._works) == 8)
-            assert not any(turn.is_known for turn in turns)
-        await recording
-        assert len(commits) == 1
-    assert [(turn.session, turn.first) for turn in store.turns(str(project))] == [
-        (f"s{number}", 1) for number in range(4)
-    ]
+    commits = commits_of(store)
+    looking = asyncio.create_task(looks_at(recorder, store, folders))
+    await until(lambda: len(recorder._waiting) == 19)
+    may_look.set()
+    looks = await looking
+    assert (len(threads), len(commits)) == (1, 1)
+    assert {turn.session for turn in store.turns() if turn.first} == {folder.name for folder in folders}
+    for look in looks:
+        await look.aclose()
+    await recorder.aclose()
+
+
+async def test_a_folder_that_hangs_holds_no_other_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those that wait behind it, nor one that was looked at before it and is not recorded yet."""
+    folders = [tmp_path / name for name in ("first", "hangs", "third")]
+    for folder in folders:
+        folder.mkdir()
+    store, goes_on, is_late = TreeStore(str(tmp_path / "memory.db")), threading.Event(), threading.Event()
+    recorder, capture = TurnRecorder(store), PlainFolder.capture
+
+    def hang(self: PlainFolder, *, keep: bool, start: TurnStart | None = None) -> Capture:
+        assert (goes_on if self.root.endswith("hangs") else is_late).wait(patience(20))
+        return capture(self, keep=keep, start=start)
+
+    monkeypatch.setattr(PlainFolder, "capture", hang)
+    await recorder.open()
+    tasks = [asyncio.create_task(looks_at(recorder, store, [folder])) for folder in folders]
+    await until(lambda: len(recorder._waiting) == 2 or recorder._threads > 1)
+    is_late.set()
+    first, _, third = tasks
+    done, _ = await asyncio.wait([first, third], timeout=patience(20))
+    assert done == {first, third}
+    assert not tasks[1].done()
+    goes_on.set()
+    for look in [*first.result(), *await tasks[1], *third.result()]:
+        await look.aclose()
     await recorder.aclose()
 
 
@@ -214,6 +260,6 @@ async def test_a_look_that_another_process_has_overtaken_is_repeated(project: Pa
         (project / "new.txt").write_text("new")
         async with await take_snapshot([str(project)], store=TreeStore(store.path)) as theirs:
             await theirs.record(None, "now")
-        recorder.record(shared_look([turn]), look)
+        recorder.record([(shared_look([turn]), look)])
     assert [(kept.session, kept.first) for kept in store.turns(str(project))] == [("s", 1)]
     await recorder.aclose()

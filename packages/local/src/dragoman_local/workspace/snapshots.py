@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -56,22 +56,21 @@ async def take_snapshot(
     settings: SnapshotSettings = DEFAULT_SNAPSHOT,
     store: TreeStore | None = None,
     start: TurnStart | None = None,
-    then: AfterLook | None = None,
+    take: Taker | None = None,
 ) -> Snapshot:
     """Take a snapshot of these folders. `store` is for contents that must outlive the snapshot. `start` is
-    the beginning of a turn that does not wait for its end. `then` is called in the same thread.
+    the beginning of a turn that does not wait for its end. `take` calls `Snapshot.take` in a thread.
     """
-    return await _take(Snapshot(_Archive(roots, settings, store)), start, then)
+    return await _taken(Snapshot(_Archive(roots, settings, store)), start, take or _take_in_thread)
 
 
-async def _take(snapshot: Snapshot, start: TurnStart | None, then: AfterLook | None) -> Snapshot:
-    def look() -> None:
-        snapshot.take(start)
-        if then is not None:
-            then(snapshot)
+async def _take_in_thread(snapshot: Snapshot, start: TurnStart | None) -> None:
+    await asyncio.to_thread(snapshot.take, start)
 
+
+async def _taken(snapshot: Snapshot, start: TurnStart | None, take: Taker) -> Snapshot:
     try:
-        await asyncio.to_thread(look)
+        await take(snapshot, start)
     except BaseException:
         await snapshot.aclose()
         raise
@@ -173,13 +172,13 @@ class Snapshot:
             if self._archive.first_bytes is None:
                 self._archive.first_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
 
-    async def retake(self, *, start: TurnStart | None = None, then: AfterLook | None = None) -> Snapshot:
+    async def retake(self, *, start: TurnStart | None = None, take: Taker | None = None) -> Snapshot:
         """Take another snapshot. Unchanged files are not read or stored again; each of the two is closed
         separately. With `start`, a turn may begin in the meantime.
         """
         if self._is_closed:
             raise LocalMistake("this snapshot is closed")
-        return await _take(Snapshot(self._archive), start, then)
+        return await _taken(Snapshot(self._archive), start, take or _take_in_thread)
 
     @property
     def entries(self) -> Mapping[str, SnapshotEntry]:
@@ -320,8 +319,8 @@ class Snapshot:
         return capture
 
 
-AfterLook: TypeAlias = Callable[[Snapshot], None]
-"""Called with a new snapshot at once."""
+Taker: TypeAlias = Callable[[Snapshot, TurnStart | None], Awaitable[None]]
+"""Has a snapshot taken, and returns when it is."""
 
 
 def _differences(

@@ -150,9 +150,10 @@ _TURNS = (
 )
 _NEW_TURN = (
     "insert into turns (session, kind, number, journal, stream, agent, prompt, time, mark) "
-    "select ?1, ?2, 1 + coalesce(max(number), 0), ?3, ?4, ?5, ?6, ?7, ?8 from turns "
-    "where session = ?1 and kind = ?2"
+    "values (?1, ?2, 1 + coalesce((select max(number) from turns indexed by turns_by_session "
+    "where session = ?1 and kind = ?2), 0), ?3, ?4, ?5, ?6, ?7, ?8)"
 )
+# The index is named: SQLite would plan anew for each kind, because another index has only rewinds.
 # Rewinds had no stream at first: these belong to their session.
 _FORGOTTEN = (
     "select id from turns where stream in forgotten or stream = '' and kind <> 'turn' "
@@ -160,9 +161,15 @@ _FORGOTTEN = (
 )
 _NEW_SPAN = "insert into spans values (?, ?, null, null, 0)"
 _SET_END = {
-    "begin": "update spans set first = ? where turn = ? and folder = ?",
-    "end": "update spans set last = ? where turn = ? and folder = ?",
+    "begin": "insert into spans values (?, ?, ?, null, 0) on conflict do update set first = excluded.first",
+    "end": "insert into spans values (?, ?, null, ?, 0) on conflict do update set last = excluded.last",
 }
+# With whether other turns are open there, whose processes may be dead.
+_LAST_LOOK = """
+select id, time, is_whole, exists (
+    select 1 from spans where folder = ?1 and last is null and turn <> ?2
+) from looks where folder = ?1 order by id desc limit 1
+"""
 
 
 class Look(NamedTuple):
@@ -268,6 +275,8 @@ class TreeStore:
         self._numbers: dict[tuple[str, str], int] = {}
         """By table and name, for one transaction: other processes write, too."""
         self._marks = ProcessMarks(path)
+        self._page_bytes = self._bytes = 0
+        """In the file, when a turn ended last."""
 
     @property
     def is_lasting(self) -> bool:
@@ -356,6 +365,7 @@ class TreeStore:
             if version < _VERSION:
                 _make_tables(connection)
             _check_mark(connection, "" if self._seal is None else self._seal.id)
+            self._page_bytes = int(connection.execute("pragma page_size").fetchone()[0])
         except BaseException:
             connection.close()
             raise
@@ -441,9 +451,7 @@ class TreeStore:
             if capture.look is not None:
                 self._set_end(connection, folder, capture.look, turn, at)
                 return capture.look
-            last = connection.execute(
-                "select id, time, is_whole from looks where folder = ? order by id desc limit 1", (folder,)
-            ).fetchone()
+            last = connection.execute(_LAST_LOOK, (folder, turn or 0)).fetchone()
             if last is not None and last[1] > time.time():  # the clock was set back
                 connection.execute("update looks set time = ?1 where time > ?1", (capture.began_at,))
                 connection.execute("update turns set time = ?1 where time > ?1", (capture.began_at,))
@@ -465,7 +473,8 @@ class TreeStore:
                     (look, changed, is_sure, folder, self._hide(path)) for path, changed, is_sure in changes
                 ]
                 _execute_many(connection, _NEW_CHANGE, rows)
-            self._close_torn(connection, folder, look)
+            if last is None or last[3]:
+                self._close_torn(connection, folder, look)
             self._set_end(connection, folder, look, turn, at)
             capture.look = look
             self._new_captures.append(capture)
@@ -479,9 +488,8 @@ class TreeStore:
     def _set_end(
         self, connection: sqlite3.Connection, folder: int, look: int, turn: int | None, at: str
     ) -> None:
-        if turn is not None and not connection.execute(_SET_END[at], (look, turn, folder)).rowcount:
-            connection.execute(_NEW_SPAN, (turn, folder))
-            connection.execute(_SET_END[at], (look, turn, folder))
+        if turn is not None:
+            connection.execute(_SET_END[at], (turn, folder, look))
 
     def _number_of(self, table: str, column: str, name: str) -> int:
         """The number of a name; there are few of them. For whoever writes."""
@@ -606,6 +614,8 @@ class TreeStore:
         """Note that a turn has ended; without a snapshot after it, the next one closes it as torn."""
         with self._writing() as connection:
             connection.execute("update turns set mark = '' where id = ?", (turn,))
+            pages = int(connection.execute("pragma page_count").fetchone()[0])
+            self._bytes = pages * self._page_bytes
 
     def turns(self, root: str | None = None, *, session: str | None = None, since: int = -1) -> list[Turn]:
         """Return the turns of a folder, of a session, or all, the oldest first; with `since`, those that
@@ -678,8 +688,8 @@ class TreeStore:
             self._shrink()
 
     def keep_within_budget(self) -> None:
-        """Erase the oldest half of all turns as long as the store is too large."""
-        while self.path and self._size() > self._budget:
+        """Erase the oldest half of all turns as long as the store was too large when a turn ended."""
+        while self.path and self._bytes > self._budget:
             with self._writing() as connection:
                 turns = connection.execute("select id from turns order by id").fetchall()
                 if not turns:
@@ -687,15 +697,11 @@ class TreeStore:
                 erase_turns(connection, self._contents, turns[: (len(turns) + 1) // 2])
             self._shrink()
 
-    def _size(self) -> int:
-        with self._reading() as connection:
-            query = "select page_count * page_size from pragma_page_count(), pragma_page_size()"
-            return int(connection.execute(query).fetchone()[0])
-
     def _shrink(self) -> None:
         with self._reading() as connection:
             connection.execute("vacuum")
             connection.execute("pragma wal_checkpoint(truncate)")
+        self._bytes = os.path.getsize(self.path)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -108,7 +108,8 @@ class KeptFrames:
 
     def _forget(self, queue: deque[KeptBlock]) -> None:
         while queue and queue[0].last <= self.last_acknowledged:
-            self.charge -= _charge(queue.popleft())
+            kept = queue.popleft()
+            self.charge -= ENTRY + (0 if kept.block is None else kept.size)
 
     def _cut(self) -> None:
         """The block that is sent next begins behind the last acknowledged frame."""
@@ -120,7 +121,3 @@ class KeptFrames:
         rest = old.block.split(b"\n", count)[count]
         self._unsent_blocks.appendleft(KeptBlock(self.last_acknowledged + 1, old.last, rest, len(rest)))
         self.charge -= len(old.block) - len(rest)
-
-
-def _charge(block: KeptBlock) -> int:
-    return ENTRY + (0 if block.block is None else block.size)

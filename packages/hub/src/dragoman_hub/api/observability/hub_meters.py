@@ -191,15 +191,12 @@ def _histogram(name: str, label_pairs: Sequence[tuple[str, str]], histogram: His
 def _labels(label_pairs: Sequence[tuple[str, str]]) -> str:
     if not label_pairs:
         return ""
-    return "{" + ",".join(f'{name}="{_quote(value)}"' for name, value in label_pairs) + "}"
+    values = {name: _escape(value).replace('"', '\\"') for name, value in label_pairs}
+    return "{" + ",".join(f'{name}="{value}"' for name, value in values.items()) + "}"
 
 
 def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def _quote(text: str) -> str:
-    return _escape(text).replace('"', '\\"')
 
 
 def number(value: float) -> str:

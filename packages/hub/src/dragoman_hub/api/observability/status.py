@@ -204,7 +204,7 @@ def status_of(
         pid=pid,
         started=hub.start_time,
         now=clock(),
-        hub=_hub(used.get("")),
+        hub=Use() if (own_use := used.get("")) is None else Use(**asdict(own_use)),
         agents=[_agent(agent, used.get(agent.name), spending) for agent in hub.seen_agents()],
         sessions=[_session(listed_session, spending) for listed_session in _foremost(sessions)],
         connections=sorted(connections, key=lambda connection: -connection.lag)[:LISTED],
@@ -225,10 +225,6 @@ def _foremost(sessions: list[SeenSession]) -> list[SeenSession]:
         sessions,
         key=lambda session: (_URGENT.get(session.state, 9), session.asked or 0.0, session.session_id),
     )[:LISTED]
-
-
-def _hub(use: TreeUse | None) -> Use:
-    return Use() if use is None else Use(**asdict(use))
 
 
 def _agent(agent: SeenAgent, use: TreeUse | None, spending: UsageTotals | None) -> AgentStatus:
