@@ -140,6 +140,8 @@ class TurnRecorder:
                 loop.call_soon_threadsafe(_tell, taken)
                 continue
             look, snapshot, start, done = taking
+            if done.cancelled():
+                continue  # it is closed already
             error = None
             try:
                 snapshot.take(start)

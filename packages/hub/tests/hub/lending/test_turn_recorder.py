@@ -212,6 +212,35 @@ async def test_looks_at_many_folders_share_a_thread_and_a_transaction(
     await recorder.aclose()
 
 
+async def test_a_look_that_nobody_waits_for_any_more_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_recorder, "STUCK_SECONDS", 60)
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    store, may_look, taken = TreeStore(str(tmp_path / "memory.db")), threading.Event(), []
+    recorder, take = TurnRecorder(store), Snapshot.take
+
+    def late_take(self: Snapshot, start: TurnStart | None = None) -> None:
+        assert may_look.wait(patience(20))
+        taken.append(self.is_closed)
+        take(self, start)
+
+    monkeypatch.setattr(Snapshot, "take", late_take)
+    await recorder.open()
+    first, second = (asyncio.create_task(looks_at(recorder, store, [folder])) for folder in folders)
+    await until(lambda: len(recorder._waiting) == 1)
+    second.cancel()
+    await asyncio.wait([second])
+    may_look.set()
+    for look in await first:
+        await look.aclose()
+    await until(lambda: not recorder._threads)
+    assert taken == [False]
+    await recorder.aclose()
+
+
 async def test_a_folder_that_hangs_holds_no_other_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not those that wait behind it, nor one that was looked at before it and is not recorded yet."""
     folders = [tmp_path / name for name in ("first", "hangs", "third")]
