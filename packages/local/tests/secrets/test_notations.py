@@ -6,7 +6,7 @@ import json
 
 from dragoman_local.secrets.frames import redact_frame
 from dragoman_local.secrets.names import REDACTED
-from dragoman_local.secrets.search import has_hint, redact
+from dragoman_local.secrets.search import redact
 from tests.every import every
 
 SECRET = "".join(("tr0ub", "4dor", "Heron"))
@@ -55,7 +55,6 @@ HIDDEN = [
 @every("text", HIDDEN)
 def test_a_value_is_hidden_in_every_notation(text: str) -> None:
     written = text.format(SECRET)
-    assert has_hint(written)
     assert SECRET not in redact(written)
     frame = json.dumps({"text": f"first line\n{written}\nlast line"}).encode()
     assert SECRET.encode() not in redact_frame(frame)

@@ -18,7 +18,7 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from dragoman_local.secrets.names import has_name_words, is_gibberish
-from dragoman_local.secrets.search import PLACES, find, has_hint, is_settings_file
+from dragoman_local.secrets.search import PLACES, find, is_settings_file
 from dragoman_review.finding import Finding, RuleText, Severity
 from dragoman_review.rules import ReviewRule
 from dragoman_review.text_edits import TextLines
@@ -56,8 +56,6 @@ _NO_SECRET = re.compile(
 def secret_findings(path: str, lines: TextLines, *, longest: int = LONGEST_LINE) -> Iterator[Finding]:
     """Return the secrets of a text that a reader should know, in lines that are no longer than `longest`."""
     text = lines.text
-    if not has_hint(text):
-        return
     is_show = _SHOWS.search(path.replace("\\", "/")) is not None
     for start, end, kind in find(text, in_settings=is_settings_file(PurePath(path).name)):
         value, is_known = text[start:end], kind not in _DOUBTFUL

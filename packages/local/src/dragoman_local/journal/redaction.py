@@ -8,8 +8,8 @@ without a secret is returned as it is, unparsed. A secret that chunks of a strea
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice, repeat
 
@@ -17,37 +17,22 @@ import msgspec
 
 from dragoman_local.journal.entry_runs import EntryBatch, FrameRun
 from dragoman_local.journal.frame_shape import LONGEST_HEAD, VALUE, FrameShape, shape_of_both
-from dragoman_local.secrets.frames import frame_hint_places, has_frame_hint, redact_suspect
+from dragoman_local.secrets.frames import frame_hint_places, has_frame_hint, has_quote, redact_suspect
 from dragoman_local.secrets.names import REDACTED
-from dragoman_local.secrets.search import has_quote, is_plain_prose
-from dragoman_local.secrets.search import redact_suspect as redact_text
-from dragoman_local.secrets.signs import signs_of
+from dragoman_local.secrets.search import redact as redact_text
 
 _MARK = REDACTED.encode()
 _BETWEEN = b'\0\n"'
 TOGETHER = 64
 """The most frames to search together if they have several shapes: one odd frame costs few others."""
 
-TOGETHER_BYTES = 8 * 1024
-"""The most bytes of texts to search together. All of them are searched for what one may contain: above this
-size, separate searches are cheaper.
-"""
-
 _NAME = re.compile(rb'"(?<!\\")\s*:')
 
 LONG_TEXT = 256
-"""The bytes from which on it is worth checking first whether a text is prose."""
+"""The bytes from which on texts are searched one by one."""
 
 MOST_HEADS = 4096
-_heads: set[int] = set()
-"""With what frames have begun lately, and how many of these are remembered: each of a thousand sessions that
-stream at once has its own. Their hashes alone: two heads that share one are looked at once more than needed.
-"""
-
-HEAD_NAME = 128
-NO_SHAPE = FrameShape(b"", b"")
-_shapes: dict[bytes, FrameShape] = {}
-"""What frames of one stream shared lately, by so many of their first bytes."""
+"""How many beginnings of frames are remembered: each of a thousand sessions that stream has its own."""
 
 FEW = 8
 """The number of frames below which finding their common parts costs more than it saves."""
@@ -66,21 +51,7 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
         return [how(frame) for frame in frames]
     if len(frames) < FEW:
         return _redact_few(frames)
-    shape = _common_shape(frames)
-    blocks = _cut(frames, len(shape.head) + len(shape.tail))
-    return [frame for block in blocks for frame in _redact_block(block, shape)]
-
-
-def _cut(frames: Sequence[bytes], shared: int) -> Iterator[Sequence[bytes]]:
-    """Blocks that reach the bound of bytes with their last frame, or do not reach it. Of each frame, as many
-    bytes as it shares with others do not count.
-    """
-    ends = list(accumulate((max(1, len(frame) - shared) for frame in frames), initial=0))
-    first = 0
-    while first < len(frames):
-        last = bisect_left(ends, ends[first] + TOGETHER_BYTES, first + 1)
-        yield frames[first:last]
-        first = last
+    return _redact_block(frames, _common_shape(frames))
 
 
 @lru_cache(MOST_HEADS)
@@ -113,34 +84,42 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
 def _redact_few(frames: Sequence[bytes]) -> Sequence[bytes]:
     """Texts behind known heads are looked at apart from whole frames, which have the signs of JSON."""
     groups: tuple[dict[int, bytes], dict[int, bytes]] = ({}, {})
+    texts: dict[int, bytes] = {}
     for number, frame in enumerate(frames):
         head = frame[: frame.rfind(VALUE, 0, LONGEST_HEAD) + len(VALUE)]
-        is_known = _comes_again(head) and head.endswith(VALUE) and _is_plain_head(head)
+        is_known = head.endswith(VALUE) and _is_plain_head(head)
         part = frame[len(head) :] if is_known else frame
         text, quote, tail = part.rpartition(b'"')
         # One string, of which only the quote at its end would be a sign of JSON.
         is_text = is_known and not has_quote(text) and _is_plain_tail(quote + tail)
-        groups[is_known][number] = text if is_text else part
+        # Nothing but the text may hold a secret.
+        (texts if is_text else groups[is_known])[number] = text if is_text else part
     suspects = {[*parts][place] for parts in groups if parts for place in suspect_numbers([*parts.values()])}
+    suspects |= {[*texts][place] for place in secret_numbers([*texts.values()])} if texts else set()
     return [redact_suspect(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
 def _redact_block(frames: Sequence[bytes], shape: FrameShape) -> Sequence[bytes]:
-    parts = texts = shape.texts(frames) if is_plain_shape(shape) else None
-    if parts is None and len(frames) > TOGETHER:
+    texts = shape.texts(frames) if is_plain_shape(shape) else None
+    if texts is None and len(frames) > TOGETHER:
         pieces = (frames[first : first + TOGETHER] for first in range(0, len(frames), TOGETHER))
         return [frame for piece in pieces for frame in _redact_block(piece, shape)]
-    if parts is None:
-        parts = list(map(bytes.removeprefix, frames, repeat(shape.head)))
-    suspects = suspect_numbers(parts)
-    if texts is not None:  # nothing but the text may hold a secret
-        suspects = {n for n in suspects if _has_secret(texts[n])}
+    if texts is None:
+        suspects = suspect_numbers(list(map(bytes.removeprefix, frames, repeat(shape.head))))
+    else:
+        suspects = secret_numbers(texts)
     if not suspects:
         return frames
     return [redact_suspect(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
-def _has_secret(text: bytes) -> bool:
+def secret_numbers(texts: Sequence[bytes]) -> set[int]:
+    """Return the numbers of the texts that have a secret, of frames that can have none elsewhere."""
+    numbers = range(len(texts)) if sum(map(len, texts)) > LONG_TEXT * len(texts) else suspect_numbers(texts)
+    return {number for number in numbers if has_secret(texts[number])}
+
+
+def has_secret(text: bytes) -> bool:
     """Whether what stands in a string of JSON is changed by a search."""
     try:
         said = msgspec.json.decode(b'"%b"' % text, type=str)
@@ -150,60 +129,35 @@ def _has_secret(text: bytes) -> bool:
 
 
 def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
-    """Return the numbers of frame parts that need a full search. Long ones are first checked one by one:
-    plain prose needs no more, and one odd part costs few others.
+    """Return the numbers of frame parts that need a full search. Long ones are searched one by one: what
+    one may contain would cost all others.
     """
-    numbers: Sequence[int] = range(len(parts))
-    is_long = sum(map(len, parts)) > LONG_TEXT * len(parts)
-    # If the first two have signs, all are code.
-    if is_long and (len(parts) < 3 or not all(signs_of(part.decode("latin-1")) for part in parts[:2])):
-        numbers = [n for n in numbers if not is_plain_prose(parts[n])]
-    return {numbers[n] for n in _suspects([parts[n] for n in numbers])} if numbers else set()
-
-
-def _suspects(parts: Sequence[bytes]) -> set[int]:
+    if sum(map(len, parts)) > LONG_TEXT * len(parts):
+        return {number for number, part in enumerate(parts) if has_frame_hint(_as_json(_BETWEEN + part))}
     together = _BETWEEN.join((b"", *parts))
-    # The brace says that it is JSON: after its names, any word may be a secret. In prose it is not.
-    places = list(frame_hint_places(together + b"{" * (_NAME.search(together) is not None)))
+    places = list(frame_hint_places(_as_json(together)))
     if not places:
         return set()
     starts = list(accumulate((len(part) + len(_BETWEEN) for part in parts), initial=0))
     return {bisect_right(starts, place) - 1 for place in places}
 
 
+def _as_json(part: bytes) -> bytes:
+    """A part of a frame with the sign of JSON if it is some: after its names, any word may be a secret. In
+    prose it is not.
+    """
+    return part + b"{" if _NAME.search(part) else part
+
+
 def _common_shape(frames: Sequence[bytes]) -> FrameShape:
     """How most of the frames begin and end, if no secret begins there. Any shape whose head is plain will do:
     a frame that has another is looked at as a whole.
     """
-    name = frames[len(frames) // 2][:HEAD_NAME]
-    shape = _shapes.get(name, NO_SHAPE)
-    if not shape.head or not (shape.fits(frames[0]) or shape.fits(frames[-1])):
-        shape = _find_common_shape(frames)
-        if len(_shapes) >= MOST_HEADS:
-            _shapes.clear()
-        _shapes[name] = shape
-    return shape
-
-
-def _find_common_shape(frames: Sequence[bytes]) -> FrameShape:
     # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
     pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
     shapes = {shape_of_both(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
     plain = (shape for shape in shapes if _is_plain_head(shape.head))
-    return max(plain, key=lambda shape: len(shape.head), default=NO_SHAPE)
-
-
-def _comes_again(head: bytes) -> bool:
-    """Whether a frame has begun so before. To look at the head apart pays if others begin so too; those with
-    an id or a key of their own do not.
-    """
-    name = hash(head)
-    if name in _heads:
-        return True
-    if len(_heads) >= MOST_HEADS:
-        _heads.clear()
-    _heads.add(name)
-    return False
+    return max(plain, key=lambda shape: len(shape.head), default=FrameShape(b"", b""))
 
 
 _HALVES = (b"authenticate", b'"data"', b"\\u")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from dragoman_local.secrets.named import LONGEST_HEAD
 from dragoman_local.secrets.names import (
@@ -34,7 +35,7 @@ _LOGIN_ROW = re.compile(r"^[ \t]+(?:- +)?(?!type:|password:)[\w.-]+:(?P<secret>[
 
 def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
     """Return the values of a Kubernetes Secret, and the passwords in settings of cloud-init."""
-    blocks = [(_DATA, _ROW)] if "kind: secret" in low and _MANIFEST.search(text) else []
+    blocks = [(_DATA, _ROW)] if "kind:" in low and "kind: secret" in low and _MANIFEST.search(text) else []
     blocks += [(_LOGINS, _LOGIN_ROW)] if "chpasswd:" in low else []
     for block, row in blocks:
         for found in block.finditer(text):
@@ -46,6 +47,17 @@ _CELL = re.compile(r"[\w\"'` .-]{1,48}\r?", re.ASCII)
 _RULE = re.compile(r"[|+:= \t\r-]*")
 _ROW_ABOVE = re.compile(r"(?:\n|\A)(?=[^\n]*\|)[^\n]*[\w-][^\n]*\Z")
 LONGEST_TABLE = 4_000
+_HEAD_END = (
+    r"[\w\"'` .-]{0,64}+"
+    r"(?:[\t|;,\r\n\\]|(?<=\")|\Z|(?:\]{1,2}|[:=][ \t>]*[{\[]?)[ \t]*[\r\n\\])"
+)
+"""What stands behind a part of a name if that is a head: the end of its cell or line; in JSON, too."""
+
+
+@functools.cache
+def head_places(stem: str) -> Callable[[str], Iterator[re.Match[str]]]:
+    """Return the search for names with this stem in small letters that may be heads of tables or sections."""
+    return re.compile(stem + _HEAD_END, re.ASCII).finditer
 
 
 def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -54,13 +66,24 @@ def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int
     """
     for stem in stems if "\n" in text else ():
         end = 0
-        while (at := low.find(stem, end)) >= 0 and (end := text.find("\n", at)) >= 0:
+        for place in head_places(stem)(low):
+            at = place.start()
+            if at < end or (end := text.find("\n", at)) < 0:
+                continue
             first = max(text.rfind("\n", 0, at) + 1, at - LONGEST_HEAD)
-            if section := _SECTION.fullmatch(text, first, end):
+            head = text[first:end]
+            if head[-1] in "]:=>{[ \t\r" and (section := _SECTION.fullmatch(text, first, end)):
                 yield from _section_spans(text, end + 1, section)
-            head, above = text[first:end], text[max(0, first - LONGEST_HEAD) : max(0, first - 1)]
             sign = "\t" if "\t" in head else "|" if "|" in head else ";" if ";" in head else ","
-            cells = head.split(sign)
+            below = text.find("\n", end + 1, end + LONGEST_TABLE)
+            # The next line has as many cells, or is a rule: prose seldom goes on so.
+            if sign not in head or not (
+                below < 0
+                or text.count(sign, end + 1, below) == head.count(sign)
+                or _RULE.fullmatch(text, end + 1, below)
+            ):
+                continue
+            cells, above = head.split(sign), text[max(0, first - LONGEST_HEAD) : max(0, first - 1)]
             next_line = text[end + 1 : end + LONGEST_HEAD].partition("\n")[0]
             # One cell, or a sign behind the last, is a line of code: a list, a statement, an indented word.
             # With a row above it, no rule below it, and the telling name first, it is a row, too.
@@ -75,35 +98,42 @@ def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int
                 )
             ):
                 continue
-            below = text.find("\n", end + 1, end + LONGEST_TABLE)
-            # The next line has as many cells, or is a rule: prose seldom goes on so.
-            if (
-                below < 0
-                or text.count(sign, end + 1, below) == len(cells) - 1
-                or _RULE.fullmatch(text, end + 1, below)
-            ):
-                columns = [
-                    (n, cell)
-                    for n, cell in enumerate(cells)
-                    if _CELL.fullmatch(cell) and _is_telling_head(cell)
-                ]
-                if columns:
-                    yield from _column_spans(text, end + 1, sign, len(cells), columns)
+            columns = [
+                (n, cell) for n, cell in enumerate(cells) if _CELL.fullmatch(cell) and _is_telling_head(cell)
+            ]
+            if columns:
+                yield from _column_spans(text, end + 1, sign, len(cells), columns)
 
 
 _INSERT = re.compile(
-    r"insert\s+(?:\w+\s+)?into\s+[^\n()]{1,80}\((?P<columns>[^()]{1,600})\)\s*values\s*"
+    r"insert\s+(?:\w+\s+)?into\s+(?P<table>[^\n()]{1,80}?)\s*(?:\((?P<columns>[^()]{1,600})\)\s*)?values\s*"
     r"(?P<rows>(?:\((?:'(?:[^'\\]|''|\\.)*+'|[^'()])*+\)\s*,?\s*)++)",
     re.I,
 )
 _INSERTED = re.compile(r"[(,]\s*(?:n?'(?P<secret>(?:[^'\\]|''|\\.)*+)'|[^',()]++)(?=\s*[,)])", re.I)
 
 
-def insert_spans(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Return the values that a statement of SQL writes into columns with telling names."""
-    for found in _INSERT.finditer(text) if stems else ():
-        columns = [name.strip("\"'`[] \t\r\n") for name in found["columns"].split(",")]
+_WITH_PASSWORDS = re.compile("user|account|login|credential|member|customer|secret|token|password|keys", re.I)
+_CHOSEN = re.compile(
+    r"(?=[^a-z]*[a-z])(?=\D*\d)(?=[^A-Z!#$%^&*?+=~]*[A-Z!#$%^&*?+=~])[^\s@:/\\]{8,200}", re.ASCII
+)
+
+"""A password or a key without a name: letters, digits, and capitals or signs."""
+
+
+def insert_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Return the values that a statement of SQL writes into columns with telling names, or into a table of
+    users or keys if it names no columns.
+    """
+    for found in _INSERT.finditer(text):
         cells = [*_INSERTED.finditer(text, *found.span("rows"))]
+        if found["columns"] is None and _WITH_PASSWORDS.search(found["table"]):
+            yield from (
+                cell.span("secret")
+                for cell in cells
+                if _CHOSEN.fullmatch(cell["secret"] or "") and not is_placeholder(cell["secret"])
+            )
+        columns = [name.strip("\"'`[] \t\r\n") for name in (found["columns"] or "").split(",")]
         for number, cell in enumerate(cells if len(cells) % len(columns) == 0 else ()):
             name, value = columns[number % len(columns)], cell["secret"] or ""
             doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Set
 
 from dragoman_local.secrets.names import Doubt, looks_secret
+from dragoman_local.secrets.words import places_of
 
 WORDS = (
     *("kennwort", "contraseña", "contrasena", "senha", "wachtwoord", "mot de passe", "mot_de_passe"),
@@ -14,26 +14,21 @@ WORDS = (
     *("비밀번호", "clave", "schlüssel"),
 )
 
-_ESCAPE = re.compile(r"\\u[0-9a-f]{4}")
 
-
-def _spellings() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def _spellings() -> dict[str, set[str]]:
     """By a part of a word that each text with it has, how it may be spelled in small letters, of ASCII or of
-    all: as it is, and as UTF-8 that was read as Latin-1. Then how JSON may write it, with its escapes.
+    all: as it is, and as UTF-8 that was read as Latin-1.
     """
     by_parts: dict[str, set[str]] = {}
-    by_escapes: dict[str, set[str]] = {}
     for word in WORDS:
         for form in (word, word.capitalize(), word.upper()):
             spellings = by_parts.setdefault(re.split("[ _]", form)[-1], set())
             for written in (form, form.encode().decode("latin-1")):
                 spellings |= {written.lower(), written.encode().lower().decode()}
-            escaped = json.dumps(form)[1:-1].lower()
-            by_escapes[escaped] = set(_ESCAPE.findall(escaped))
-    return by_parts, {word: escapes for word, escapes in by_escapes.items() if escapes}
+    return by_parts
 
 
-_BY_PARTS, _BY_ESCAPES = _spellings()
+_BY_PARTS = _spellings()
 FOREIGN_PARTS = _BY_PARTS.keys()
 _ASCII = bytes(range(128))
 _LETTERS = {frozenset(filter(lambda letter: letter > "\x7f", part)) for part in FOREIGN_PARTS} - {frozenset()}
@@ -63,16 +58,11 @@ _ALONE = re.compile(
 
 
 def foreign_hints(low: str, parts: Set[str]) -> Iterator[int]:
-    """Return the places of such words in a lower case text, also as JSON or another encoding writes them."""
-    words = {word for part in parts & FOREIGN_PARTS for word in _BY_PARTS[part]}
-    if "\\u" in low:
-        escapes = set(_ESCAPE.findall(low))
-        words |= {word for word, needed in _BY_ESCAPES.items() if needed <= escapes}
-    for word in words:
-        at = low.find(word)
-        while at >= 0:
-            yield at
-            at = low.find(word, at + len(word))
+    """Return the places of such words in a lower case text, also as another encoding writes them. What JSON
+    writes with escapes may be one.
+    """
+    for word in {"\\u", *(word for part in parts & FOREIGN_PARTS for word in _BY_PARTS[part])}:
+        yield from places_of(low, word)
 
 
 def foreign_spans(low: str, parts: Set[str]) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,12 @@ PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancred
 _PAIR_ENDS = (b'env"', b'headers"', b'environment"', b'credentials"', b'"value"')
 
 
+has_quote = re.compile(rb'"(?<!\\")').search
+"""Finds a quote that ends a string of JSON, behind which a value may begin; the sign first, so that it is
+found quickly.
+"""
+
+
 def has_frame_hint(frame: bytes) -> bool:
     """Whether a frame may contain a secret."""
     return next(frame_hint_places(frame), None) is not None
@@ -32,8 +38,8 @@ def frame_hint_places(frames: bytes) -> Iterator[int]:
     They are read as Latin-1: all signs of a secret are ASCII.
     """
     low = frames.lower()
-    ends = (match for end in _PAIR_ENDS if b'"' in low and end in low for match in re.finditer(end, low))
-    yield from (match.end() - 1 for match in ends)
+    for end in _PAIR_ENDS if has_quote(low, len(b'\0\n"')) else ():
+        yield from (match.end() - 1 for match in re.finditer(end, low) if end in low)
     if b"authenticate" in frames:
         yield from (match.start() for match in re.finditer(b'"data"', frames))
     yield from hint_places(frames.decode("latin-1"), low)

@@ -17,16 +17,20 @@ from typing import NamedTuple
 from dragoman_local.secrets.names import (
     Doubt,
     has_name_words,
+    is_gibberish,
     is_login,
     is_mixed,
     is_password,
     is_phrase,
     is_placeholder,
+    is_several,
+    is_state,
     is_telling,
     looks_secret,
     name_parts,
+    names_something_else,
 )
-from dragoman_local.secrets.notations import QUOTE, SPACE, follow
+from dragoman_local.secrets.notations import BREAK, QUOTE, SPACE, follow
 
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
@@ -133,6 +137,8 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
     has_sign = any(match[kind] is not None for kind in ("sign", "tag", "said", "pair")) or (
         match["beside"] is not None and name == "PSK"
     )
+    if match["sign"] is not None and _OPENS_SEVERAL.search(match["sign"]) and is_several(name):
+        return True
     if is_telling(name) or (
         has_sign and name.lower() in ("pass", "pw", "psk", "otp", "totp", "_auth", "auth")
     ):
@@ -150,7 +156,40 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
     )
 
 
-_ENCODED = re.compile(r"%(?:2[0267c]|3[adf]|7b)|&(?:quot|amp|apos|#3[49]);", re.IGNORECASE)
+_OPENS = re.compile(r"(?:(?<!\x1b)(?<!001b)\[|\{)[^\]}]*\Z")
+_OPENS_SEVERAL = re.compile(r"(?:[\[{]|(?<![\w\])])\()[^\]})]*\Z")
+"""Between a name and its value: the beginning of a list or a table."""
+_ITEM = re.compile(
+    rf"[)\]}}]?{BREAK}{{0,8}}+,{BREAK}{{0,30}}+(?:[(\[{{]{BREAK}{{0,30}}+)?(?:(?:{QUOTE})?(?P<key>[\w.@/-]{{1,64}})(?:{QUOTE})?{SPACE}{{0,4}}"
+    rf"(?:=>|[:=]){BREAK}{{0,30}}+[(\[{{]?)?{BREAK}{{0,30}}+(?={QUOTE})",
+    re.ASCII,
+)
+"""What stands before the next value of a list or a table."""
+
+
+def _item_spans(text: str, at: int, hint: NamedHint) -> Iterator[tuple[int, int]]:
+    """The values of a list or a table in quotes, if a name before it says what they are."""
+    key = "".join(re.findall(r"[\w.@/-]+", hint.match["sign"] or "")[-1:])
+    while opening := _QUOTES.match(text, at):
+        end = quote_end(text, opening.end(), opening)
+        if end > 0 and not names_something_else(key) and _is_item(text[opening.end() : end], hint.name):
+            yield opening.end(), end
+        item = _ITEM.match(text, end + len(opening[0]), hint.start + LONGEST_VALUE) if end > 0 else None
+        if item is None:
+            return
+        at, key = item.end(), item["key"] or ""
+
+
+def _is_item(value: str, name: str) -> bool:
+    return ((is_mixed(value) or is_gibberish(value, is_quoted=True)) and not is_placeholder(value)) or (
+        (is_password(name) or is_password(name[:-1]))
+        and not _LABEL.fullmatch(value)
+        and looks_secret(value, Doubt.RANDOM, is_quoted=True)
+    )
+
+
+_IN_ADDRESS = re.compile("%(?:2[0267Cc]|3[ADFadf]|7[Bb])")
+_IN_HTML = re.compile("&(?:(?i:quot|amp|apos)|#3[49]);")
 
 
 def readings(text: str) -> Iterator[str]:
@@ -158,10 +197,15 @@ def readings(text: str) -> Iterator[str]:
     spaces behind them, so that every place stays where it is.
     """
     yield text
-    if ("%" in text or "&" in text) and _ENCODED.search(text):
-        yield _ENCODED.sub(
-            lambda sign: urllib.parse.unquote(html.unescape(sign[0])).ljust(len(sign[0])), text
-        )
+    # Each pattern begins with its sign, so that places are found quickly.
+    plain = _IN_ADDRESS.sub(_meant, text) if "%" in text else text
+    plain = _IN_HTML.sub(_meant, plain) if "&" in text else plain
+    if plain != text:
+        yield plain
+
+
+def _meant(sign: re.Match[str]) -> str:
+    return urllib.parse.unquote(html.unescape(sign[0])).ljust(len(sign[0]))
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
@@ -180,7 +224,10 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
             continue
         if last == "cookie" and kind == "pair":
             yield from _header_value(text, at, is_cookie=True)
-        if opening := _QUOTES.match(text, at):
+        opening = _QUOTES.match(text, at)
+        if opening and kind == "sign" and (_OPENS.search(hint.match["sign"]) or is_several(hint.name)):
+            yield from _item_spans(text, at, hint)
+        elif opening:
             yield from _quoted_value(text, opening, hint, kind, in_settings=in_settings)
         elif kind == "line":
             yield from _line_value(text, at, hint)
@@ -255,10 +302,6 @@ def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, is_last: bool) -> D
     """How much a value in quotes must look like a secret, by its name and notation; None if it is none."""
     name, sign = hint.name, hint.match["sign"] or ""
     is_data = sign.lstrip("\\")[:1] in ('"', "'") and ":" in sign
-    if (
-        "[" in sign.rpartition("]")[2] or "{" in sign.rpartition("}")[2]
-    ):  # a list or a table, of which only the first is seen
-        return Doubt.RANDOM if is_mixed(value) else None
     if is_data and "." in name and value.isalpha():
         return None  # a translation
     if name.lower() in ("_auth", "auth"):
@@ -277,7 +320,7 @@ def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, is_last: bool) -> D
     ):
         return Doubt.NONE
     is_item = kind == "comma" and not name.isupper() and not (is_last and head.endswith("("))
-    if is_item or (kind == "said" and value.isalpha() and value.islower()):
+    if is_item or (kind == "said" and value.isalpha() and value.islower() and is_state(value)):
         return Doubt.RANDOM
     if is_password(name):
         return Doubt.WORD
@@ -358,8 +401,32 @@ def _bare_value(
         )
     )
     is_pin = kind == "said" and is_password(name) and word.isdigit() and len(word) > 4
+    is_pin = is_pin or (kind in ("said", "sign") and _is_said_word(text, at, hint))
     if word and not _names_the_name(word, name) and (is_pin or looks_secret(word, doubt, is_quoted=is_plain)):
         yield at, at + len(word)
+
+
+_SAYS_WHOSE = re.compile(
+    r"(?:(?i:user(?:[ _-]?name)?|login|e-?mail|account)(?:[:=]| is|) +[^\s:=,;|/(){}]{2,64}"
+    r"(?:,| /| \||;| and)(?: the)? +"
+    r"|(?:\A|[.:!] +)[ \t>*-]*(?i:(?:(?:the|my|our|your|his|her|its|this|admin|root|wi-?fi|wlan|router|db"
+    r"|database|default|temporary|temp|new|current|initial|login|master|guest|server|account)(?:'s)? +)"
+    r"{1,3}))\Z"
+)
+_ONE_WORD = re.compile(r"([a-z]{6,24})(?=[.!]?[ \t\r]*(?:\n|\Z))")
+
+
+def _is_said_word(text: str, at: int, hint: NamedHint) -> bool:
+    """Whether a person writes a password of letters: behind its user, or as all that its line says."""
+    start, value = hint.start, _ONE_WORD.match(text, at)
+    line = text[max(text.rfind("\n", 0, start) + 1, start - LONGEST_HEAD) : start]
+    return (
+        value is not None
+        and is_password(hint.name)
+        and hint.name.lower() not in ("pw", "pass", "pwd")
+        and not is_state(value[1])
+        and _SAYS_WHOSE.search(line) is not None
+    )
 
 
 _ENDS_LINE = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)")

@@ -116,6 +116,11 @@ def is_telling(name: str) -> bool:
     )
 
 
+def is_several(name: str) -> bool:
+    """Whether a name tells of several secrets: `tokens`, `apiKeys`."""
+    return name[-1:] in ("s", "S") and not is_telling(name) and is_telling(name[:-1])
+
+
 def names_something_else(name: str) -> bool:
     """Whether the value under a name is something about a secret: its file, its user, its length."""
     return any(part in _NOT_AFTER and part not in ("key", "value") for part in name_parts(name))
@@ -318,6 +323,27 @@ _TEXT_WORDS = _words(
     valid value was we weak when will with without wrong you your
     """
 )
+
+
+_STATES = _words(
+    """
+    absent accepted active already always available blank bogus broken chosen clear cleartext common
+    complex compulsory confidential correct different done either enough exactly fine forgotten given
+    gone good hidden however identical important incorrect insecure insensitive kept known literally
+    longer lost mandatory merely metadata mismatch mostly needed neither never normally nothing null
+    obvious often once only optional outdated plain plaintext present private public random rather
+    removable safe sensitive shorter shown simple simply something somewhere still stolen strong
+    stronger sufficient taken transient trivial unchanged unique unsafe useless usually visible weaker
+    within without write written wrong
+    """
+)
+
+
+def is_state(word: str) -> bool:
+    """Whether a word of small letters says how a password is, or what it is for, and not the password."""
+    return any(word in words for words in (_STATES, _TEXT_WORDS, _PLACEHOLDERS)) or word.endswith(
+        ("ed", "ing", "able", "ible", "ly", "less", "ful", "ent", "ant", "ive", "ary", "ory", "ous")
+    )
 
 
 def is_phrase(value: str, *, is_sure: bool = False) -> bool:

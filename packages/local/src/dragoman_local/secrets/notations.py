@@ -46,7 +46,7 @@ _FOLLOW = (
     r"|\)?\.(?:type|fill|send_?keys|set_?value|(?:is_?)?eq(?:uals?)?(?:ignorecase)?|to_?(?:be|equal))\("
     rf")(?:\*{{1,2}}|</(?:b|strong|em|code)>)?{SPACE}{{0,20}}"
     # password = ("…", password: ["…", password = {{ value = "…", "password": {{"S": "…", password=[…]
-    rf"(?:{BREAK}{{0,30}}+(?:[(\[]|\{{{BREAK}{{0,20}}(?:{QUOTE})?\w{{1,20}}(?:{QUOTE})?{SPACE}{{0,4}}[:=])?"
+    rf"(?:{BREAK}{{0,30}}+(?:[(\[]|(?:\[{BREAK}{{0,20}}+)?\{{{BREAK}{{0,20}}(?:{QUOTE})?\w{{1,20}}(?:{QUOTE})?{SPACE}{{0,4}}[:=])?"
     rf"{BREAK}{{0,30}}+(?={QUOTE}))?"
     rf"(?:{_WRAPPED}|<(?:b|code|strong|tt)>|\[(?=[^\s\[\]\"'`]{{6,}}\])(?![^\]]*[az9]-[az9])"
     # of LDAP and Spring: what follows is a hash, or the password as it is

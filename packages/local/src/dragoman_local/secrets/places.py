@@ -16,6 +16,7 @@ from dragoman_local.secrets.names import (
     looks_secret,
 )
 from dragoman_local.secrets.notations import BREAK, QUOTE, SPACE
+from dragoman_local.secrets.words import places_of
 
 _LOGIN = re.compile(r":(?:\\{0,4}/){2}")
 _USER_INFO = re.compile(
@@ -117,9 +118,14 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             rf"|[^:\n\\]{{0,40}}\?{BREAK}+[^\n\\]{{0,40}}?: +)"
             rf"`?(?P<random>[^\s\"'`\\]+)(?=`?{BREAK}*(?:\n|\\+[nr]|\"|\Z))",
         ),
-        (
-            "use ",
-            r"use [\"'`]?(?P<random>[^\s\"'`]+)[\"'`]? (?:as|for) (?:\w+ ){0,3}pass(?:word|phrase|code|wort)",
+        *(
+            (
+                f"{verb} ",
+                rf"{verb} (?:{QUOTE}(?P<secret>(?!password|passphrase)[a-z]{{6,64}}(?={QUOTE}))"
+                rf"|(?:{QUOTE})?(?P<random>[^\s\"'`\\]+))(?:{QUOTE})? (?:as|for) (?:\w+ ){{0,3}}pass"
+                r"(?:word|phrase|code|wort)",
+            )
+            for verb in ("use", "enter")
         ),
         ("--pass ", rf"--pass {_VALUE}"),
         ("sshpass", _option("-p", program="sshpass", gap="*")),
@@ -141,6 +147,11 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "auth": (
         ("auth", rf"auth{SPACE}+plain{SPACE}+(?P<random>[\w+/=]{{8,}})"),
         ("auth ", r"(?-i:AUTH) (?:[a-z]+ )?(?P<random>[^\s\"'`\\]+)"),
+        (
+            "auth ",
+            r"(?-i:(?:(?<![^\n\"])|(?<=> )|(?<=\\n))AUTH (?:[a-z][a-z0-9_]* )?"
+            r"(?P<secret>(?!failed|required|error|success|rejected|denied|plain|login|token|command|method|default\b)[a-z]{6,64}))(?=\s*(?:\n|\\[nr]|\"|\Z))",
+        ),
         ("auth(", rf"(?<=[:.])auth\({QUOTE}(?P<random>[^\"'`\\\n]{{6,}}){QUOTE}\)"),
         ("masterauth", rf"masterauth{SPACE}+{_VALUE}"),
         ("auth ", rf"(?<=[a-z] )auth (?:login )?{_RANDOM}"),
@@ -161,7 +172,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("secret_id=", rf"secret_id={_VALUE}"),
         ("secret ", r"secret [05789] (?P<random>[^\s\"'`\\]+)"),  # of routers
         (
-            "value",
+            r"value(?= *=)",
             r"value *= *'(?P<random>[^'\n]{6,})' +where +\w+ *= *'[\w.-]*(?:secret|password|token|key)",
         ),
     ),
@@ -230,7 +241,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             r"(?:\\*[\"'](?P<secret>[^\"'`\\]+)|(?P<random>[^\s\"'`\\;]{6,64}))",
         ),
         (
-            " code",
+            r" code(?=s?(?: is| are|[:=]| \d))",
             r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)|(?<=access)"
             r"|(?<=confirmation)|(?<=factor)|(?<=sms)|(?<=2fa)|(?<=mfa))"
             rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
@@ -248,7 +259,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "key": (
         ("pragma ", rf"pragma (?:hex)?(?:re)?key *= *{QUOTE}(?P<secret>[^\"'\\\n]+)"),
-        ("key ", r"key [067] (?P<random>[^\s\"'`\\]+)"),  # of routers
+        ("key (?=[067])", r"key [067] (?P<random>[^\s\"'`\\]+)"),  # of routers
         ("-key ascii-text ", rf"-key ascii-text {QUOTE}(?P<secret>[^\"'`\\\n]+)"),
     ),
     "/": (
@@ -269,7 +280,7 @@ _NAMED_PLACES: tuple[tuple[str, str], ...] = (
         rf" {SPACE}*(?:{QUOTE})?(?P<name>[\w.:/@-]+)(?:{QUOTE})?(?:{SPACE}+|=){_VALUE}",
     ),
     (
-        "value",
+        r"value(?=[\"'`\\ \t]*[:=])",
         rf"value(?:{QUOTE})?{SPACE}{{0,4}}[:=]{SPACE}{{0,4}}{QUOTE}(?P<secret>[^\"'`\\\n]{{1,200}}){QUOTE}"
         rf"(?:,|{BREAK}){{1,20}}(?:{QUOTE})?(?:name|key|id)(?:{QUOTE})?{SPACE}{{0,4}}[:=]{SPACE}{{0,4}}"
         rf"{QUOTE}(?P<name>[\w.-]+){QUOTE}",
@@ -331,8 +342,6 @@ for _need, _places in (*_PLACES.items(), (_NAME, _NAMED_PLACES)):
     for _row in _places:
         _part = max(_LETTERS_ONLY.findall(_row[0]), key=len, default="")
         _ROWS.setdefault(_part if len(_part) > 1 else "", []).append((_need, _row))
-_LOOSE = {word for _, (word, _) in _ROWS[""]}
-"""Words of places that have no part."""
 PLACE_PARTS = {part for part in (*_ROWS, "bearer", "basic", "code") if part}
 
 
@@ -346,7 +355,7 @@ def has_prose_place(low: str) -> bool:
         or "mnemonic" in low
         or "identified " in low
         or ("*" in low and "*:" in low)
-        or _UNDERSCORE.search(low) is not None
+        or ("_" in low and _UNDERSCORE.search(low) is not None)
         or (" code" in low and _PROSE_CODE.search(low) is not None)
     )
 
@@ -354,6 +363,13 @@ def has_prose_place(low: str) -> bool:
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII | re.IGNORECASE)
+
+
+@functools.lru_cache(1024)
+def _rows_of(parts: frozenset[str], needs: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """Return the places that a text with these parts and signs may have."""
+    known = ("", *(parts & _ROWS.keys()))
+    return tuple({row: None for part in known for need, row in _ROWS[part] if need in needs})
 
 
 def command_spans(
@@ -369,26 +385,21 @@ def command_spans(
                 is_place = head is None or head.search(low, max(0, at - 64), at)
                 if is_place and not is_placeholder(found[group]):
                     yield found.span(group)
-    known = [*(parts & _ROWS.keys()), *([""] if any(map(low.__contains__, _LOOSE)) else ())]
-    if not known:
-        return
-    found_signs = [
-        *(sign for sign in _SIGNS if signs and sign in low),
-        *(["_"] if _UNDERSCORE.search(low) else ()),
-    ]
-    options = dict.fromkeys(_OPTION.findall(low)) if signs and "-" in low else ()
-    needs = {"", *stems, *found_signs, *options, *("(" * has_call), *([_NAME] if stems and signs else ())}
-    rows = {row: None for part in known for need, row in _ROWS[part] if need in needs}
-    for word, pattern in rows:
-        at = low.find(word)
-        while at >= 0:
+    needs = {"", *stems}
+    if signs:
+        needs.update([sign for sign in _SIGNS if sign in low], "(" * has_call, [_NAME] if stems else ())
+        needs.update(_OPTION.findall(low) if "-" in low else ())
+    if "_" in low and _UNDERSCORE.search(low):
+        needs.add("_")
+    for word, pattern in _rows_of(frozenset(parts), frozenset(needs)):
+        # A word that most texts have says what follows where it counts.
+        for at in map(re.Match.start, re.finditer(word, low)) if "(?" in word else places_of(low, word):
             if match := _compiled(pattern).match(text, at):
                 groups = match.groupdict()
                 name, group = groups.get("name"), "random" if groups.get("random") else "secret"
                 is_secret = group == "secret" or looks_secret(match[group], Doubt.RANDOM, is_quoted=True)
                 if is_secret and (name is None or is_telling(name)) and not is_placeholder(match[group]):
                     yield match.span(group)
-            at = low.find(word, at + len(word))
 
 
 _DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-)|(?<=\\u[0-9A-Fa-f]{4}-))-?(?-i:D(?=[a-z]))?"

@@ -3,8 +3,8 @@
 `find` is the one search of the project: journal, audit log, recordings, the reviewer's mask and the hub's
 views differ only in what they put in place of a span. It takes decoded text, with JSON in it or JSON in JSON.
 
-`has_hint` says whether a closer look can find anything. It takes text as it stands in a frame, too, and costs
-tens of microseconds for a kilobyte of prose. Without a hint `find` finds nothing, so callers may stop there.
+`hint_places` says where a frame needs a closer look, before it is decoded. Without a hint `find` finds
+nothing in it, so callers may stop there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import accumulate
 from typing import NamedTuple
 
-from dragoman_local.secrets.blocks import insert_spans, manifest_spans, table_spans
+from dragoman_local.secrets.blocks import head_places, insert_spans, manifest_spans, table_spans
 from dragoman_local.secrets.foreign import FOREIGN_PARTS, foreign_hints, foreign_spans, may_be_foreign
 from dragoman_local.secrets.named import named_hints, named_spans, readings
 from dragoman_local.secrets.names import REDACTED, has_name_words, is_gibberish, is_telling
@@ -33,7 +33,7 @@ from dragoman_local.secrets.places import (
 )
 from dragoman_local.secrets.shapes import BEGIN, SHAPES, KnownShape
 from dragoman_local.secrets.signs import SETTING_STEMS, STEMS, has_prose_stem, signs_of, stems_of
-from dragoman_local.secrets.words import WordParts
+from dragoman_local.secrets.words import WordParts, places_of
 
 ROUNDS = 8
 """The number of searches after a removal: the remaining text may form a new secret."""
@@ -68,7 +68,6 @@ _PLAIN_RUN = re.compile(
 _JOINTS = dict.fromkeys(map(ord, "_-+/"))
 
 _CRYPT = re.compile(r"\$(?:2[aby]|[15689y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|scrypt)\$", re.ASCII)
-_ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
 @functools.cache
@@ -94,66 +93,40 @@ def _words() -> tuple[re.Pattern[str], dict[str, list[str]], re.Pattern[str], di
     return re.compile(f"[^A-Za-z0-9]({begins})"), outer, re.compile(f"[{firsts}](?:{inner_words})"), shapes
 
 
-def has_hint(text: str) -> bool:
-    """Whether the text, as it is or as JSON, may contain a secret."""
-    return next(hint_places(text), None) is not None
-
-
 _NEAR = {"cred", "key", "login", "pass", "secret", "token", "wallet"}
 """Parts of the words beside which random text is a secret."""
-_word_parts = WordParts((*STEMS, *SETTING_STEMS, *FOREIGN_PARTS, *PLACE_PARTS, *_NEAR))
+_word_parts = WordParts((*STEMS, *SETTING_STEMS, *FOREIGN_PARTS, *PLACE_PARTS, *_NEAR, "insert"))
 
 
-def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
-    """Return the places that need a full search. Cheap signs are checked before expensive ones. The text may
-    be a frame read as Latin-1, which is then given in lower case, too.
+def hint_places(text: str, octets: bytes) -> Iterator[int]:
+    """Return the places that need a full search. Cheap signs are checked before expensive ones. The text is a
+    frame read as Latin-1, of which the octets are the small letters.
     """
-    octets = text.encode(errors="replace") if frame is None else frame
-    low = lower(text) if frame is None else frame.decode("latin-1")
-    signs = signs_of(text)
+    low, signs = octets.decode("latin-1"), signs_of(text)
     if not signs and _is_prose_plain(low, octets):
         return
     parts = _word_parts.found(octets)
     stems = stems_of(low, signs, parts) if parts else []
-    if "\\u" in low or not FOREIGN_PARTS.isdisjoint(parts):
-        yield from foreign_hints(low, parts)
-    if stems:
-        pairs = zip(readings(text), readings(low), strict=True)
-        yield from (hint.start for pair in pairs for hint in named_hints(*pair, stems))
-        if "-" in text:
-            yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
-        yield from (block.start() for block in re.finditer("kind: secret|chpasswd:|insert into", low))
-        # Tables have lines, which JSON writes as escapes. In a frame each string begins with a new one.
-        lines = text if frame is None or "\\n" not in text else text.replace('\\"', " '").replace('"', "\n")
-        lines = lines.replace("\\r", "  ").replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "')
-        yield from (start for start, _ in table_spans(lines, low, stems))
-    if "bearer" in parts or "basic" in parts:
-        yield from (start for start, _ in scheme_spans(text, low, parts))
-    if "@" in text:
-        yield from (start for start, _ in login_spans(text))
+    yield from foreign_hints(low, parts)
+    pairs = ((reading, low if reading is text else lower(reading)) for reading in readings(text))
+    yield from (hint.start for pair in (pairs if stems else ()) for hint in named_hints(*pair, stems))
+    if stems and "-" in text:
+        yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
+    if stems or "insert" in parts:
+        yield from (at for word in ("kind: secret", "chpasswd:", "insert ") for at in places_of(low, word))
+    # Tables have lines, which JSON writes as escapes; in a frame each string begins with a new one.
+    if "\n" in text or "\\n" in text:
+        yield from (place.start() for stem in stems for place in head_places(stem)(low))
+    yield from (start for start, _ in scheme_spans(text, low, parts))
+    yield from (start for start, _ in (login_spans(text) if "@" in text else ()))
     yield from (start for start, _ in command_spans(text, low, parts, stems, signs))
-    runs = suspect_runs(text) if signs else []
-    if runs or stems:
-        yield from (span.start for span in shape_spans(text, runs, stems))
-        yield from (start for start, _ in _random_spans(text, low, parts, runs))
-    if "\\u" in text:
-        yield from (escape.start() for escape in _ESCAPED.finditer(text))
-
-
-has_quote = re.compile(rb'"(?<!\\")').search
-"""Finds a quote that ends a string of JSON, behind which a value may begin; the sign first, so that it is
-found quickly.
-"""
+    runs = suspect_runs(text, text.encode("latin-1", "replace")) if signs else []
+    yield from (span.start for span in shape_spans(text, runs, stems))
+    yield from (start for start, _ in _random_spans(text, low, parts, runs))
 
 
 def _is_prose_plain(low: str, octets: bytes) -> bool:
     return not (has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low))
-
-
-def is_plain_prose(part: bytes) -> bool:
-    """Whether a part of a frame has only words, none of them near a secret. Quotes of JSON are not prose."""
-    has_signs = has_quote(part) or signs_of(part.decode("latin-1"))
-    return not has_signs and _is_prose_plain(part.lower().decode("latin-1"), part)
 
 
 def lower(text: str) -> str:
@@ -167,29 +140,34 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
     """Return the secrets of a text in order, none inside another. In a settings file any value after a
     telling name counts; in other texts it must not look like code.
     """
-    low = lower(text)
-    parts = _word_parts.found(text.encode(errors="replace"))
-    signs = signs_of(text)
+    octets, low = text.encode("latin-1", "replace"), lower(text)
+    signs = signs_of(text, octets)
+    letters = octets if text.isascii() else text.encode(errors="replace")
+    if not signs and _is_prose_plain(low, letters):
+        return []
+    parts = _word_parts.found(letters)
     stems = stems_of(low, signs, parts)
-    runs = suspect_runs(text) if signs else []
+    runs = suspect_runs(text, octets) if signs else []
     spans = [
         *shape_spans(text, runs, stems),
         *(
             SecretSpan(*span, "named")
-            for reading in readings(text)
-            for span in named_spans(reading, lower(reading), stems, in_settings=in_settings)
+            for reading in (readings(text) if stems else ())
+            for span in named_spans(
+                reading, low if reading is text else lower(reading), stems, in_settings=in_settings
+            )
         ),
-        *(SecretSpan(*span, "option") for span in (flag_spans(text) if stems else ())),
-        *(SecretSpan(*span, "header") for span in (scheme_spans(text, low, parts) if signs or stems else ())),
-        *(SecretSpan(*span, "login") for span in login_spans(text)),
+        *(SecretSpan(*span, "option") for span in (flag_spans(text) if stems and "-" in text else ())),
+        *(SecretSpan(*span, "header") for span in scheme_spans(text, low, parts)),
+        *(SecretSpan(*span, "login") for span in (login_spans(text) if "@" in text else ())),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, parts, stems, signs)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, parts)),
-        *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
-        *(SecretSpan(*span, "table") for span in insert_spans(text, stems)),
-        *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
-        *(SecretSpan(*span, "random") for span in _random_spans(text, low, parts, runs)),
+        *(SecretSpan(*span, "table") for span in (table_spans(text, low, stems) if stems else ())),
+        *(SecretSpan(*span, "table") for span in (insert_spans(text) if "insert" in parts else ())),
+        *(SecretSpan(*span, "manifest") for span in (manifest_spans(text, low) if stems else ())),
+        *(SecretSpan(*span, "random") for span in (_random_spans(text, low, parts, runs) if runs else ())),
     ]
-    found = merge(spans)
+    found = merge(spans) if spans else []
     return merge([*found, *_again(text, found)]) if found else found
 
 
@@ -217,13 +195,9 @@ def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
 
 def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
     """Return the text with `[redacted]` in place of each secret; the same object if there is none."""
-    is_plain = (len(text) < LEAST and text.isascii() and text.isalnum()) or not has_hint(text)
-    return text if is_plain else redact_suspect(text, in_settings=in_settings, keep_lines=keep_lines)
-
-
-def redact_suspect(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
-    """Do the same without checking first for a sign."""
-    for _ in range(ROUNDS):
+    # No secret is of one letter, however long.
+    is_plain = (len(text) < LEAST and text.isascii() and text.isalnum()) or not text.strip(text[:1])
+    for _ in range(0 if is_plain else ROUNDS):
         spans = find(text, in_settings=in_settings)
         if not spans:
             break
@@ -269,7 +243,7 @@ _PUTTY_KEY = re.compile(
 
 def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
     """Return secrets that are recognised by their shape alone."""
-    if "key" in stems and ("-BEGIN " in text or " BEGIN " in text or "Private-Lines" in text):
+    if "key" in stems and ("BEGIN " in text or "Private-Lines" in text):
         for pattern in (_KEY_BLOCK, _PUTTY_KEY):
             yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
     if runs:
@@ -285,9 +259,10 @@ def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) ->
                 yield from (SecretSpan(*span, shape.kind) for span in shape.spans(text, *runs[number]))
 
 
-def suspect_runs(text: str) -> list[tuple[int, int]]:
-    """Return runs of characters that keys are made of, except names of several words."""
-    octets = text.encode("latin-1", "replace")
+def suspect_runs(text: str, octets: bytes) -> list[tuple[int, int]]:
+    """Return runs of characters that keys are made of, except names of several words. The octets are the
+    text in Latin-1.
+    """
     mask = octets.translate(_RUN_TABLE)
     places = [match.start() for match in _CRYPT.finditer(text)] if "$" in text else []
     end = 0
@@ -318,6 +293,12 @@ _BESIDE = re.compile(
     r"s?\b",
     re.ASCII,
 )
+_ONLY_ARGUMENT = re.compile(
+    r"(?:\bnew [a-z][\w.]*|client|api|sdk|bot|telegraf|service|\b(?:init|configure|initialize|connect)"
+    r"|\brequire\([^()\n]{1,60}\))\(\\*[\"'`]\Z"
+)
+_ARGUMENT_END = re.compile(r"\\*[\"'`]\s*\)")
+"""`new Client("…")`: what is called says that its only argument is a key."""
 _OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
@@ -325,7 +306,7 @@ def _random_spans(
     text: str, low: str, parts: Set[str], runs: list[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
     """Random text after a telling word in the same line. A name of its own decides alone."""
-    for start, end in () if _NEAR.isdisjoint(parts) else runs:
+    for start, end in runs:
         end = start + len(text[start:end].rstrip(",.:"))
         start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
         match = _RANDOM.fullmatch(text, start, end)
@@ -335,8 +316,11 @@ def _random_spans(
         first = max(text.rfind("\n", 0, place) + 1, place - 60)
         if not text[first:place].strip("\"'` \t\r\n"):  # alone in its line: what it is stands above
             first = max(text.rfind("\n", 0, max(0, first - 2)) + 1, place - 56)
+        if _ONLY_ARGUMENT.search(low, max(0, place - 60), place) and _ARGUMENT_END.match(text, match.end()):
+            yield match.span("value")
+            continue
         own_name = _OWN_NAME.search(low, max(first, place - 40), place)
-        is_key = (
+        is_key = not _NEAR.isdisjoint(parts) and (
             own_name[1].endswith(("key", "login")) and "pub" not in own_name[1] and len(value) >= 28
             if own_name is not None
             else _BESIDE.search(low, first, place) is not None

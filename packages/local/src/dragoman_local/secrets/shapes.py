@@ -223,6 +223,39 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("telnyx", "KEY0", _D + "{40,}"),
     ("cerebras", "csk-", "[a-z0-9]{40,}"),
     ("zuplo", "zpka_", "[a-z0-9_]{30,}"),
+    ("apify", "apify_api_", _W + "{30,}"),
+    ("netlify", "nfp_", _W + "{36,}"),
+    ("vercel", "vck_", _W + "{40,}"),
+    ("cursor", "crsr_", _H + "{60,}"),
+    ("cockroach", "CCDB1_", _W + "{20,}_" + _W + "{30,}"),
+    *(("dbt", f"dbt{kind}_", _D + "{30,}") for kind in "cu"),
+    ("packagist", "packagist_", "[a-z]{3}_[a-f0-9]{60,}"),
+    ("pinterest", "pina_", "[A-Z0-9]{60,}"),
+    ("backblaze", "K00", r"\d[A-Za-z0-9/+]{27}" + _END),
+    ("akamai", "akab-", _W + "{16}-" + _W + "{16}" + _END),
+    ("anyscale", "esecret_", _W + "{24,}"),
+    ("together", "tgp_v1_", _D + "{40,}"),
+    ("jetbrains", "perm:", r"[A-Za-z0-9+/=]{4,}\.[A-Za-z0-9+/=]{4,}\.[A-Za-z0-9+/=]{20,}"),
+    ("jetbrains", "perm-", r"[A-Za-z0-9+/=]{4,}\.[A-Za-z0-9+/=]{4,}\.[A-Za-z0-9+/=]{20,}"),
+    ("clickhouse", "4b1d", _W + "{38}" + _END),
+    (
+        "authress",
+        "authress_",
+        r"[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}",
+    ),
+    ("endor", "endr+", _D + "{16}" + _END),
+    ("instagram", "IGQV", _D + "{80,}"),
+    ("salesforce", "00D", r"[A-Za-z0-9]{12,15}![A-Za-z0-9._]{60,}"),
+    ("duffel", "duffel_test_", _D + "{40,}"),
+    ("razorpay", "rzp_test_", _W + "{14,}"),
+    ("plaid", "access-development-", _H + "{8}-[a-fA-F0-9-]{27}"),
+    ("netbird", "nbp_", _W + "{30,}"),
+    ("postman", "PMAT-", "[A-Z0-9]{26}"),
+    ("deno", "ddp_", _W + "{36}"),
+    *(
+        ("modal", f"a{kind}-", r"(?=[A-Za-z]{0,20}\d)(?=[a-z0-9]{0,20}[A-Z])[A-Za-z0-9]{22}" + _END)
+        for kind in "ks"
+    ),
     # payment and messages
     *(
         ("stripe", f"{kind}k_{mode}_", _W + "{16,}")
@@ -294,6 +327,7 @@ SHAPES: tuple[KnownShape, ...] = (
     KnownShape("azure", "+ASt", _B + "{4,10}={0,2}", before=BEGIN + _B + "{60,76}"),
     KnownShape("azure", "AzCa", _B + "{4,10}={0,2}", before=BEGIN + _B + "{32,48}"),
     KnownShape("telegram", ":AA", _D + "{32,35}" + _END, before=r"(?<!\d)\d{8,10}"),
+    KnownShape("firebase", ":APA91b", _D + "{100,}", before=BEGIN + _D + "{11,22}"),
     *(  # the number of a user in base64
         KnownShape("discord", word, _W + r"{21,25}\." + _D + r"{6}\." + _D + "{27,38}")
         for word in ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT")

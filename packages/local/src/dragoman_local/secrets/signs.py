@@ -16,20 +16,8 @@ _PROSE_STEMS = {
     "auth": re.compile("auth(?!ors?[^a-z]|ored|orship|orit|oriz(?!ation)|entic)"),
 }
 """Words alone can be no secret but a password or a login, and neither verbs nor authors tell one."""
-STEMS = (
-    "auth",
-    "bearer",
-    "cookie",
-    "cred",
-    "jwt",
-    "key",
-    "otp",
-    "pass",
-    "psk",
-    "pw",
-    "secret",
-    "sig",
-    "token",
+STEMS = frozenset(
+    ["auth", "bearer", "cookie", "cred", "jwt", "key", "otp", "pass", "psk", "pw", "secret", "sig", "token"]
 )
 SETTING_STEMS = {"sessid": "sessid", "code": "code=", "pat": "_pat="}
 """Parts of telling names, and parts of names before a `=`."""
@@ -59,11 +47,12 @@ _LONGEST_WORD = "a" * 20
 _SHORTEST_KEY = 6
 
 
-def signs_of(text: str) -> str:
+def signs_of(text: str, octets: bytes | None = None) -> str:
     """Return the kinds of a text's characters; none if it has only words and numbers, like most prose. Such a
-    text contains at most a password of letters, a phrase or a number, after the name of a password.
+    text contains at most a password of letters, a phrase or a number, after the name of a password. The
+    octets are the text in Latin-1, with question marks for other letters.
     """
-    signs = text.encode("latin-1", "replace").translate(_KINDS).decode("latin-1")
+    signs = (octets or text.encode("latin-1", "replace")).translate(_KINDS).decode("latin-1")
     if "\\" in signs:  # the letter of an escape is none of the word behind it
         signs = signs.replace("\\a", "  ").replace("\\", " ")
     if (
@@ -107,6 +96,6 @@ def stems_of(low: str, signs: str, parts: Set[str]) -> list[str]:
     if not signs:
         return [stem for stem, word in _PROSE_STEMS.items() if stem in parts and word.search(low)]
     return [
-        *(stem for stem in STEMS if stem in parts),
+        *sorted(parts & STEMS),
         *(stem for part, stem in SETTING_STEMS.items() if part in parts and stem in low),
     ]

@@ -5,7 +5,7 @@ ordinary words costs one check for each, for any number of parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _LETTERS = bytes(
     code + 32 if 65 <= code <= 90 else code if 97 <= code <= 122 or code > 127 else 32 for code in range(256)
@@ -15,6 +15,14 @@ MOST_WORDS = 1 << 14
 LONGEST_WORD = 32
 """The most characters of a remembered word."""
 _NONE: frozenset[str] = frozenset()
+
+
+def places_of(text: str, word: str) -> Iterator[int]:
+    """Return where the word stands. For one word this is quicker than a pattern."""
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
 
 
 class WordParts:
@@ -33,7 +41,8 @@ class WordParts:
     def _parts_of(self, word: bytes) -> frozenset[str]:
         parts = self._telling.get(word)
         if parts is None:
-            is_plain = self._any.search(word) is None
+            # In a long word, the pattern of all parts is slower than the parts.
+            is_plain = len(word) <= LONGEST_WORD and self._any.search(word) is None
             parts = (
                 _NONE if is_plain else frozenset(name for part, name in self._parts.items() if part in word)
             )

@@ -15,8 +15,7 @@ import msgspec
 
 from dragoman.wire.envelope import Json
 from dragoman_local.journal.frame_shape import FrameShape
-from dragoman_local.journal.redaction import is_plain_shape, redact_all, suspect_numbers
-from dragoman_local.secrets.frames import has_frame_hint
+from dragoman_local.journal.redaction import has_secret, is_plain_shape, redact_all, secret_numbers
 from dragoman_local.secrets.names import REDACTED, is_secret_variable
 from dragoman_local.secrets.search import find
 
@@ -71,7 +70,7 @@ class SecretFilter:
         """Whether no secret is in the texts of JSON strings: neither in one of them, nor in all joined."""
         whole = b"".join(texts)
         has_part = any(part in whole for part in (*self._escapes, *self._values))
-        return not has_part and not has_frame_hint(whole) and not suspect_numbers(texts)
+        return not has_part and not has_secret(whole) and not (len(texts) > 1 and secret_numbers(texts))
 
     def hide_split(self, texts: list[str]) -> list[str]:
         """Return the pieces of one text with secrets hidden, even one that begins in one piece and ends in
