@@ -12,7 +12,7 @@ from msgspec import Struct
 from dragoman_local.workspace.line_history import LineHistory, Origin
 from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
 from dragoman_local.workspace.text import lines_of
-from dragoman_local.workspace.tree_store import TreeStore, Turn
+from dragoman_local.workspace.tree_store import TreeStore
 from dragoman_local.workspace.turn_facts import By, FactsReader, OpenJournal
 
 
@@ -104,14 +104,12 @@ class FolderMemory:
         """
         changes = await asyncio.to_thread(lambda: list(self._history.changes_since()))
         await self.facts.read([turn for turns, _ in changes for turn in turns])
-        known = [(change, turns, [self.facts.of(turn) for turn in turns]) for turns, change in changes]
         return (
-            {change.path for change, turns, _ in known if not self.facts.explain(turns, change)},
+            {change.path for turns, change in changes if not self.facts.explain(turns, change)},
             {
                 change.path
-                for change, _, own in known
-                for facts in own
-                if facts.had_command(change.changed_at)
+                for turns, change in changes
+                if any(self.facts.of(turn).had_command(change.changed_at) for turn in turns)
             },
         )
 
@@ -141,8 +139,7 @@ class FolderMemory:
 
     def _line(self, number: int, origin: Origin) -> BlamedLine:
         by, call = self.facts.who(origin)
-        turn: Turn | None = origin.turn
-        if turn is None:
+        if (turn := origin.turn) is None:
             return BlamedLine(line=number, by=by)
         facts = self.facts.of(turn)
         return BlamedLine(

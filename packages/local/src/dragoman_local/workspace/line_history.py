@@ -215,8 +215,9 @@ class LineHistory:
     def _may_be_restored(self, change: Change, look: Look) -> bool:
         if change.entry is None or is_temporary(change.path):
             return True
-        changes = self.line.changes_of(change.path).items()
-        return change.entry.digest in _digests(change for number, change in changes if number < look.id)
+        return change.entry.digest in _digests(
+            earlier for number, earlier in self.line.changes_of(change.path).items() if number < look.id
+        )
 
     def _closure(self, wanted: set[str]) -> dict[int, dict[str, Change]]:
         """The changes of these files, and of those from which lines may have come to them, by look."""
@@ -330,21 +331,23 @@ class LineHistory:
             self._new_origin(edit, line) if origin is None else origin
             for origin, line in zip(edit.origins, edit.new, strict=True)
         ]
-        texts, owners = (edit.old.lines, edit.new), edit.owners
-        sure = sure_pairs(edit.kept, *texts)
-        if isinstance(owners, Origin):  # else a person's stays one
-            sure_lefts = {left for left, _ in sure}
-            added = ((run.gap, run.first, run.first + len(run.starts) - 1) for run in edit.added_runs)
-            fresh = {gap for gap, first, end in added if edit.fresh.intersection(range(first, end))}
+        texts = edit.old.lines, edit.new
+        sure = dict(sure_pairs(edit.kept, *texts))
+        if isinstance(edit.owners, Origin):  # else a person's stays one
+            fresh = {
+                run.gap
+                for run in edit.added_runs
+                if edit.fresh.intersection(range(run.first, run.first + len(run.starts) - 1))
+            }
             ends = CommonRun(0, 0, 0), *edit.kept, CommonRun(len(edit.old.lines), len(edit.new), 0)
             for gap, (above, run, below) in enumerate(zip(ends, edit.kept, ends[2:], strict=False)):
-                if fresh & {gap, gap + 1} and is_island(above, run, below, edit.new, sure_lefts):
+                if fresh & {gap, gap + 1} and is_island(above, run, below, edit.new, sure):
                     own = slice(run.right, run.right + run.length)
                     origins[own] = [_weakest([PERSON, origin]) for origin in origins[own]]
-        for lefts, rights in unclear_lines(edit.kept, *texts, sure):
+        for lefts, rights in unclear_lines(edit.kept, *texts, sure.items()):
             possible = [edit.old.origins[left] for left in lefts] + [origins[right] for right in rights]
-            if isinstance(owners, Origin) and len(rights) >= len(lefts):
-                possible.append(owners)  # one of them may be new
+            if isinstance(edit.owners, Origin) and len(rights) >= len(lefts):
+                possible.append(edit.owners)  # one of them may be new
             weak = _weakest(possible)
             if weak.turn is None:
                 for right in rights:
@@ -365,8 +368,7 @@ class LineHistory:
             return UNKNOWN
         turns = self._between.get(look.id, ())
         if not turns:
-            is_quiet = not any(self._is_beside(turn, last, look) for turn in self._others)
-            return PERSON if is_quiet else UNKNOWN
+            return UNKNOWN if any(self._is_beside(turn, last, look) for turn in self._others) else PERSON
         is_clear = all(
             turn.kind == "turn" and turn.first is not None and not (turn.is_torn and turn.last == look.id)
             for turn in turns
@@ -375,8 +377,7 @@ class LineHistory:
 
     def _is_beside(self, turn: Turn, last: Look, look: Look) -> bool:
         """Whether a turn in a folder around this one, or within it, may have run between two looks."""
-        end = None if turn.last is None else self._store.time_of(turn.last)
-        return turn.time <= look.time and (end is None or end >= last.time)
+        return turn.time <= look.time and (turn.last is None or self._store.time_of(turn.last) >= last.time)
 
 
 MOST_FILES = 3000
@@ -426,8 +427,11 @@ def _take_returned(
         back = gone & missing
         if not back.total() >= RETURNED_PART * gone.total() > 0:
             continue
-        has_once = (version.lines.count(line) == 1 == new.count(line) for line in back)
-        is_distinct = letters("".join(back)) >= ISLAND if is_turn else any(has_once)
+        is_distinct = (
+            letters("".join(back)) >= ISLAND
+            if is_turn
+            else any(version.lines.count(line) == 1 == new.count(line) for line in back)
+        )
         if not is_distinct and version.lines != new:
             continue
         for run in same_lines(version.lines, new):

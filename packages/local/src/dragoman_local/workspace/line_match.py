@@ -173,9 +173,9 @@ def is_island(
     above_end = above.left + above.length, above.right + above.length
     end = run.left + run.length, run.right + run.length
     is_short = letters("".join(new[run.right : end[1]])) < ISLAND
-    was_removed = above_end[0] < run.left or end[0] < below.left
-    has_sure = any(left in sure for left in range(run.left, end[0]))
-    return run[:2] != above_end and end != below[:2] and (not has_sure or (is_short and was_removed))
+    may_be_new = is_short and (above_end[0] < run.left or end[0] < below.left)
+    is_between = run[:2] != above_end and end != below[:2]
+    return is_between and (may_be_new or not any(left in sure for left in range(run.left, end[0])))
 
 
 def unclear_lines(
@@ -193,8 +193,8 @@ def unclear_lines(
                 for number in numbers:
                     places.setdefault(text[number], ([], []))[side].append(number)
             for line, (lefts, rights) in places.items():
-                is_clear = len(lefts) == len(rights) and kept.issuperset(rights)
-                if line.strip() and lefts and rights and not is_clear:
+                is_both = bool(line.strip() and lefts and rights)
+                if is_both and (len(lefts) != len(rights) or not kept.issuperset(rights)):
                     yield lefts, rights
         at_left, at_right = left + 1, right + 1
 

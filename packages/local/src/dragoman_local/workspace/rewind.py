@@ -212,7 +212,6 @@ def _plan(
         wanted.pop(path, None)
         if path in there:
             wanted[path] = there[path]
-    seen = [(path, wanted.get(path), there.get(path), path in persons) for path in different]
     return RewindPlan(
         store,
         now,
@@ -220,7 +219,11 @@ def _plan(
         persons=persons,
         commands=commands,
         left=left,
-        identity=hashlib.sha256(repr((root, seen)).encode(errors="surrogateescape")).hexdigest(),
+        identity=hashlib.sha256(
+            repr(
+                (root, [(path, wanted.get(path), there.get(path), path in persons) for path in different])
+            ).encode(errors="surrogateescape")
+        ).hexdigest(),
     )
 
 
@@ -316,8 +319,10 @@ class FolderRewind:
                 spare=spare,
             )
             failures += own
-            failed = spare | {failure.path for failure in own}
-            done += [os.path.join(plan.root, step.path) for step in plan.steps if step.path not in failed]
+            done += [
+                os.path.join(plan.root, path)
+                for path in {step.path for step in plan.steps} - spare - {failure.path for failure in own}
+            ]
         return RewindDone(turn=turn if identity is not None else 0, paths=sorted(done), failures=failures)
 
 
@@ -366,8 +371,11 @@ def session_places(
 
 def undo_places(store: TreeStore, folders: Sequence[str]) -> Places:
     """Return where the last rewind of these folders began; nothing if all were undone."""
-    roots = dict.fromkeys(map(os.path.realpath, folders))
-    found = [(root, turn) for root in roots if (turn := last_rewind(store, root)) is not None]
+    found = [
+        (root, turn)
+        for root in dict.fromkeys(map(os.path.realpath, folders))
+        if (turn := last_rewind(store, root)) is not None
+    ]
     latest = max((turn.id for _, turn in found), default=0)
     return [(root, turn.first) for root, turn in found if turn.id == latest and turn.first is not None]
 
@@ -421,8 +429,10 @@ def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
         paths = sorted({path for look in looks for path in store.changes_at(look)})
         if paths:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-            changed = f"Changed: {', '.join(paths[:NAMED])}{more}."
-            parts.append(f"{root}: back to {since[-1].prompt or 'an earlier state'}. {changed}")
+            parts.append(
+                f"{root}: back to {since[-1].prompt or 'an earlier state'}. "
+                f"Changed: {', '.join(paths[:NAMED])}{more}."
+            )
     return f"{NOTE} {' '.join(parts)} Read these files again before you change them." if parts else ""
 
 
