@@ -18,6 +18,7 @@ REASONS: dict[str, str] = {
     "dragoman_hub/session/machine.py": "a small function for each event; together they are `step`",
     "dragoman_hub/session/state.py": "a session's values, and the fold that is the only way to them",
     "dragoman_hub/engine/live_session.py": "where a session meets journal, agent and clients",
+    "dragoman_local/workspace/line_history.py": "one answer: whose each line is, through all snapshots",
     "dragoman_local/secrets/named.py": "one search: what a name says of its value, for each notation",
     "dragoman_local/workspace/tree_store.py": "one store: its tables, and all that reads and writes them",
     "tests/sandbox/breakouts.py": "one program, a few lines an attempt: another user runs it as one file",
