@@ -55,6 +55,10 @@ def test_blame_tells_prompt_agent_call_and_answer_of_each_line(tmp_path: Path) -
         "summary a.py: made = 1",
         "\tmade = 1",
     )
+    whole = stage.command("blame", "--porcelain", "a.py").stdout.splitlines()
+    authors = {(whole[at].split()[0], whole[at + 1]) for at in range(0, len(whole), 5)}
+    assert len(authors) == len({number for number, _ in authors}) == 4
+    assert ("0" * 40, "author a person") in authors
     story = stage.command("why", "a.py:4").stdout
     assert "turn 2 of edits" in story.splitlines()[0]
     assert "thought:\nIt is time for a.py." in story

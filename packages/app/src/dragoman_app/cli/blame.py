@@ -146,8 +146,9 @@ def _show(file: str, lines: list[BlamedLine], texts: list[str]) -> None:
 def _show_porcelain(file: str, lines: list[BlamedLine], texts: list[str]) -> None:
     """As git's: programs that read `git blame --line-porcelain` read this."""
     for line in lines:
-        name = f"{line.session}/{line.turn}" if line.session is not None else line.by
-        number = hashlib.sha256(name.encode()).hexdigest()[:40] if line.session is not None else "0" * 40
+        # Readers remember what they read of a number: each author of a turn has one of its own.
+        name = f"{line.by} {line.session}/{line.turn}"
+        number = "0" * 40 if line.by == "person" else hashlib.sha256(name.encode()).hexdigest()[:40]
         prompt = next(iter((line.prompt or "").strip().splitlines()), "")
         say(f"{number} {line.line} {line.line} 1")
         say(sanitize_line(f"author {_who(line)}"))
