@@ -128,7 +128,7 @@ def add_rewind(parser: Parser) -> None:
         "--to",
         metavar="TURN",
         type=int,
-        help="the state before this turn, counted from 1: `--to 3` is what turn 2 left",
+        help="the state before this turn, counted from 1",
     )
     parser.add_argument("--steps", action="store_true", help="list the steps of that turn; changes nothing")
     parser.add_argument(
