@@ -46,7 +46,7 @@ KEYS: Final[Sequence[KeySection]] = (
             KeyRow("/", "a command of the agent; Tab or Enter completes"),
             KeyRow("@", "a file of the folder, found by a few letters"),
             KeyRow("!", "a line of shell, run by you and not by the agent"),
-            KeyRow("/allow", "allow what was denied last, once or in this project"),
+            KeyRow("/allow", "allow what was denied last, once or always"),
             KeyRow("/handover NAME", "continue with another agent, which gets a summary"),
             KeyRow("/rewind [TURN]", "put files back to before a turn, or the last one"),
             KeyRow("/rewind undo", "undo that"),
