@@ -26,6 +26,9 @@ _BETWEEN = b'\0\n"'
 TOGETHER = 64
 """The most frames to search together if they have several shapes: one odd frame costs few others."""
 
+TOGETHER_BYTES = 256 * 1024
+"""About how many bytes of frames to search at once: a search holds their texts once more."""
+
 _NAME = re.compile(rb'"(?<!\\")\s*:')
 
 LONG_TEXT = 256
@@ -51,7 +54,12 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
         return [how(frame) for frame in frames]
     if len(frames) < FEW:
         return _redact_few(frames)
-    return _redact_block(frames, _common_shape(frames))
+    shape, step = (
+        _common_shape(frames),
+        max(FEW, TOGETHER_BYTES * len(frames) // (sum(map(len, frames)) or 1)),
+    )
+    pieces = (frames[first : first + step] for first in range(0, len(frames), step))
+    return [frame for piece in pieces for frame in _redact_block(piece, shape)]
 
 
 @lru_cache(MOST_HEADS)
