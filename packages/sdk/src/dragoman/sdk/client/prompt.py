@@ -460,7 +460,8 @@ class PromptTurn:
         """Take updates that the session received for this turn; `block` holds their frames and no others, or
         nothing.
         """
-        self._batches.append((updates, size, b"" if self._text is None else block))
+        # Who keeps up has one block twice, as text and as it came. What waits is there once.
+        self._batches.append((updates, size, b"" if self._text is None or self._batches else block))
         self._backlog += size
         self._wake_up()
 
