@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from dragoman.errors import CallFailed
 from dragoman.testing.pace import deadline, patience
 from dragoman.transport.websocket import open_websocket
-from dragoman_app.cli.inbox import describe_request, option_of
+from dragoman_app.cli.inbox import allow_denied, describe_denial, describe_request, option_of
 from tests import forks
 from tests.cli.held import CLOSED, ENDS_WITHIN, Held
 from tests.hub.sessions.stage import Talker
@@ -97,7 +98,7 @@ async def test_what_an_agent_asks_is_answered_from_a_terminal(hub: Running) -> N
     await client.answer(turn)
     assert (hub.folder / "made").exists()
     empty = json.loads((await asyncio.to_thread(hub.run, "inbox", "--json")).stdout)
-    assert empty == {"requests": []}
+    assert empty == {"requests": [], "denials": []}
     await client.transport.aclose()
 
 
@@ -253,6 +254,55 @@ def test_what_was_judged_is_shown_and_no_line_of_it_looks_like_an_option() -> No
         "  why you are asked: a rule",
         "    1. Allow 2. No (allow_once)",
     ]
+
+
+class Allowing:
+    """A hub that has a denial, and a person at a terminal who gives an answer."""
+
+    def __init__(self, answer: str, shown: dict[str, Any] | None) -> None:
+        self.answer, self.shown = answer, shown
+        self.sent: list[dict[str, Any]] = []
+
+    async def read(self) -> str:
+        return f"{self.answer}\n"
+
+    async def call(self, method: str, params: Any) -> dict[str, Any]:
+        if self.shown is None:
+            raise CallFailed(-32003, "Forbidden: this token may not admin", method=method)
+        if method.endswith("/preview"):
+            return self.shown
+        self.sent.append(params)
+        return {"isOnce": True}
+
+
+NAMED = {"sessionId": "s-1", "remedy": "dragoman policy allow …"}
+DENIED = {**NAMED, "agent": "one", "title": "T\x1b", "what": "make\x1b all", "why": "nobody answered in time"}
+RULE = {"rule": '[[rule]]\ndecision = "allow"\n', "file": "/r.toml", "isKept": False}
+ONCE = {"once": True, "identity": "i"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "more", "sent"),
+    [
+        ("1", {"identity": "i"}, [{**NAMED, **ONCE}]),
+        ("2", {"identity": "i"}, [{**NAMED, "rule": RULE["rule"]}]),
+        ("1", {}, [{**NAMED, "rule": RULE["rule"]}]),
+        ("2", {}, []),
+        ("", {"identity": "i"}, []),
+        ("1", None, []),
+    ],
+)
+async def test_what_expired_is_allowed_once_or_by_its_rule_with_one_key(
+    answer: str, more: dict[str, str] | None, sent: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    act = {"deed": "run a command", "agent": "one", "command": "make\x1b all"}
+    person: Any = Allowing(answer, None if more is None else {**RULE, "act": act, **more})
+    await allow_denied(person, DENIED, person)
+    assert person.sent == sent
+    shown = capsys.readouterr().out + describe_denial(DENIED)
+    assert "\x1b" not in shown
+    assert ("Allow next try" in shown) is ("identity" in (more or {}))
+    assert ("  │ [[rule]]" in shown) is (more is not None)
 
 
 def test_risks_are_shown_with_their_place_and_rule() -> None:

@@ -68,6 +68,30 @@ def test_a_rule_for_what_nobody_answered_is_written_and_taken_back(
     assert commands() == [(("npm", "test"),)]
 
 
+def test_the_next_try_of_what_nobody_answered_is_allowed_once(stranger: Visitor) -> None:
+    page = stranger.start()
+    send(page, "ship it")
+    ended(page, 1)
+    page.evaluate("location.hash = '#/'")
+    denied = page.locator(".denied li", has_text="npm run ship")
+    denied.locator("text=Allow next try").click()
+    says(page, "dialog", "npm run ship", "Nothing happens before the agent tries again.")
+    assert faults(page, "dialog") == []
+    page.keyboard.press("Enter")  # what allows it has the focus
+    says(page, "dialog [role=status]", "Allowed once.")
+    page.get_by_role("button", name="Done").click()
+    closes(page)
+    becomes(denied.count, 0)
+    page.go_back()
+    says(page, ".reading", "Allowed once:")
+    send(page, "ship it")
+    ended(page, 2)
+    says(page, ".reading", "It passes.")
+    send(page, "ship it")
+    ended(page, 3)
+    page.locator(".note .remedy >> text=Allow next try").nth(1).wait_for()
+
+
 def test_who_only_watches_has_no_key_for_rules(stranger: Visitor, hub: RunningHub) -> None:
     owner = stranger.start()
     send(owner, "ship it")

@@ -616,10 +616,10 @@ function notLoaded(): void {
   app.say("The window could not be loaded. Check the connection to the hub, then try again.");
 }
 
-/** The rule that would allow what was denied in a session. */
-function allowIn(identity: string, remedy: string): void {
+/** The rule that would allow what was denied in a session, or its next try. */
+function allowIn(identity: string, remedy: string, once: boolean): void {
   const [owner, sessionId] = hubs.find(identity);
-  void import("./view/allow").then(({ showAllow }) => showAllow(owner, sessionId, remedy), notLoaded);
+  void import("./view/allow").then(({ showAllow }) => showAllow(owner, sessionId, remedy, once), notLoaded);
 }
 
 function commit(open: Conversation): void {
@@ -638,7 +638,7 @@ export function startPage(connect: (app: App) => HubConnection): void {
     if (away) leaving(away.dataset.away!);
     const sessionId = target.closest?.<HTMLElement>("[data-session]")?.dataset.session ?? identityOf({ hub: app.key, sessionId: current()?.id ?? "" });
     const allow = target.closest?.<HTMLElement>("[data-remedy]");
-    if (allow && sessionId) allowIn(sessionId, allow.dataset.remedy!);
+    if (allow && sessionId) allowIn(sessionId, allow.dataset.remedy!, Boolean(allow.dataset.once));
     const blamed = target.closest?.<HTMLElement>("[data-blame]");
     if (blamed && sessionId) openBlame(sessionId, blamed.dataset.blame!);
     const file = target.closest?.<HTMLElement>("[data-file]");

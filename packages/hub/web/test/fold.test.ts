@@ -244,7 +244,8 @@ test("an agent that notifies what looks like a question has asked nothing", () =
 
 test("a denial has the hub's command that would allow it, and nobody else's", () => {
   const denial = (more: object): Message => update("notice", { severity: "warning", title: "Not allowed:", description: "make. Run: allow make", ...more });
-  const [own, other] = folded([denial({ _meta: { dragoman: { remedy: "allow make" } } }), denial({})]).items;
-  assert.ok(own.kind === "note" && own.tone === "warn" && own.remedy === "allow make");
+  const [own, other, once] = folded([denial({ _meta: { dragoman: { remedy: "allow make" } } }), denial({}), denial({ _meta: { dragoman: { remedy: "allow ls", once: true } } })]).items;
+  assert.ok(own.kind === "note" && own.tone === "warn" && own.remedy === "allow make" && !own.once);
   assert.ok(other.kind === "note" && other.remedy === undefined);
+  assert.ok(once.kind === "note" && once.once);
 });

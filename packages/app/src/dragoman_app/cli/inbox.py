@@ -1,4 +1,7 @@
-"""`dragoman inbox`: lists open questions of agents at a hub, and answers them from a terminal."""
+"""`dragoman inbox`: lists open questions of agents at a hub, and answers them from a terminal.
+
+What expired because no rule covers it can be allowed: its next try, or by a rule. Both are shown first.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from contextlib import suppress
 import msgspec
 
 from dragoman.decoders import convert
-from dragoman.errors import LocalMistake
+from dragoman.errors import CallFailed, LocalMistake
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, say
 from dragoman_app.cli.hub_client import HubCaller, HubErrors, JsonObject, hub_and_token, open_hub
@@ -30,13 +33,14 @@ def run(args: argparse.Namespace) -> int:
 
 async def _talk(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
     async with open_hub(url, headers) as hub:
-        waiting = (await hub.call("_dragoman/hub/inbox", {}))["requests"]
+        inbox = await hub.call("_dragoman/hub/inbox", {})
+        waiting, denials = inbox["requests"], inbox.get("denials", [])
         if args.json:
-            say(json.dumps({"requests": waiting}, indent=2))
+            say(json.dumps({"requests": waiting, "denials": denials}, indent=2))
             return 0
         if args.answer:
             return await _answer_one(hub, waiting, *args.answer)
-        if not waiting:
+        if not waiting and not denials:
             print("No open questions. If an agent asks you something, it appears here.")
             return 0
 
@@ -45,16 +49,77 @@ async def _talk(args: argparse.Namespace, url: str, headers: dict[str, str]) -> 
             say(describe_request(request, now=time.time()))
             if not args.list and sys.stdin.isatty():
                 await _ask(hub, request, lines)
+        for denial in denials:
+            say(describe_denial(denial))
+            if not args.list and sys.stdin.isatty():
+                await allow_denied(hub, denial, lines)
         return 0
 
 
-async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> None:
+async def _read_answer(lines: TerminalLines) -> str:
     print("Answer (number, or nothing to leave it): ", end="", flush=True)
     answer = await lines.read()
     if answer is None:
         raise EOFError  # whoever was asked is gone
-    if answer.strip():
-        option = option_of(request, answer.strip())
+    return answer.strip()
+
+
+async def allow_denied(hub: HubCaller, denial: JsonObject, lines: TerminalLines) -> None:
+    """Offer the next try of a denied action, and the rule for it."""
+    named: JsonObject = {name: denial[name] for name in ("sessionId", "remedy")}
+    try:
+        shown = await hub.call("_dragoman/hub/policy/preview", named)
+    except CallFailed:
+        return  # this token may not allow it
+    words, ways = ways_of(shown)
+    if not ways:
+        return
+    say("\n".join(sanitize_line(line, exact=True) for line in words))
+    answer = await _read_answer(lines)
+    if answer in ways:
+        result = await hub.call("_dragoman/hub/policy/allow", {**named, **ways[answer]})
+        is_allowed = result.get("isOnce") or result.get("isKept")
+        say(
+            "Allowed. Nothing happens before the agent tries again."
+            if is_allowed
+            else "It has changed since."
+        )
+    elif answer:
+        print("Not one of the options. It stays denied.")
+
+
+def ways_of(shown: JsonObject) -> tuple[list[str], dict[str, JsonObject]]:
+    """What to show of a denial, and what each number sends to the hub."""
+    lines, ways = [], dict[str, JsonObject]()
+    if shown.get("identity"):
+        lines += [
+            f"  │ {line}" for line in _subject_lines({"act": shown.get("act"), "params": {}, "method": ""})
+        ]
+        ways["1"] = {"once": True, "identity": shown["identity"]}
+        lines.append("    1. Allow next try. The agent is told with your next prompt; ends with that turn")
+    if shown.get("rule") and not shown.get("isKept"):
+        number = str(len(ways) + 1)
+        ways[number] = {"rule": shown["rule"]}
+        lines.append(f"    {number}. Allow in this project, with this rule in {shown['file']}:")
+        lines += [f"       │ {line}" for line in shown["rule"].strip().split("\n")]
+    return lines, ways
+
+
+def describe_denial(denial: JsonObject) -> str:
+    """Describe what expired because no rule covers it."""
+    lines = [
+        f"{denial['sessionId'][:8]}  {denial['agent']}  {denial.get('title') or ''}",
+        f"  │ {denial['what']}",
+        f"  not allowed: {denial['why']}",
+        f"  to allow it in this project: {denial['remedy']}",
+    ]
+    return "\n".join(sanitize_line(line, exact=True) for line in lines)
+
+
+async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> None:
+    answer = await _read_answer(lines)
+    if answer:
+        option = option_of(request, answer)
         if option is None:
             print("Not one of the options. The question stays open.")
         else:

@@ -425,10 +425,19 @@ class Denial(Struct):
     """A denial without a rule, and the rule that would allow it, after a person has seen it."""
 
     act: Act
+    """What was denied last under this command line."""
     shown: JsonObject
     """Its text in the inbox."""
     rule: str = ""
     is_kept: bool = False
+    may_retry: bool = False
+    """Whether `act` is all that was judged, and its next try can be recognized."""
+    is_retried: bool = False
+    """Whether a person has allowed its next try, and it was not denied since."""
+
+    @property
+    def row(self) -> JsonObject:
+        return {**self.shown, "once": self.may_retry}
 
 
 class ClientDenials(Protocol):

@@ -717,8 +717,8 @@ class LiveSession:
         params = bytes(self._state.queue[0].params)
         needs_reminder = self._state.remind or self._state.is_unbriefed
         reminder_params = self.hub.reminders.remind(self.id, params) if needs_reminder else None
-        if note:
-            reminder_params = with_note(reminder_params or params, note)
+        for each in filter(None, (self.hub.broker.judge.take_note(self), note)):
+            reminder_params = with_note(reminder_params or params, each)
         self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminder_params=reminder_params))
 
     def refuse_prompt(self, key: str, error: ErrorObject) -> None:

@@ -41,6 +41,7 @@ from dragoman_hub.session import events as ev
 from dragoman_hub.session.state import ChildSession, OpenRequest, PromptAnswer, SessionState
 from dragoman_local.journal import Journal, StoredEntry
 from dragoman_local.journal.erasure import SessionEraser
+from dragoman_local.workspace.policy.act import Act
 
 Session = TypeVar("Session")
 SessionIn = TypeVar("SessionIn", contravariant=True)
@@ -263,6 +264,8 @@ class JudgePort(Protocol[SessionIn]):
     ) -> None: ...
     def on_tool_calls(self, session: SessionIn, call_ids: Set[str]) -> None: ...
     def end_turn(self, session: SessionIn) -> None: ...
+    def allow_retry(self, session: SessionIn, act: Act, what: str) -> None: ...
+    def take_note(self, session: SessionIn) -> str: ...
 
 
 class BrokerPort(Protocol[SessionIn]):

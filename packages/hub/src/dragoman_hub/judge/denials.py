@@ -1,15 +1,18 @@
 """What was denied for want of a rule: told once in a session, shown in the inbox, and known after a restart.
 
 A note in the session's stream says it, which no agent can write; it names the command line that allows it,
-and of that the act is made again. After a restart the latest entries of the latest sessions are read when
-somebody looks at the inbox, and those of one session when somebody asks for a denial that is not known. In a
-cluster the inbox has what its own node denied since it started.
+and of that the act is made again. The latest are kept whole, as they were judged: only these can be allowed
+once, because a try that is told by its command line alone may be another one. After a restart the latest
+entries of the latest sessions are read when somebody looks at the inbox, and those of one session when
+somebody asks for a denial that is not known. In a cluster the inbox has what its own node denied since it
+started.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -27,6 +30,7 @@ from dragoman_hub.session.notes import note
 from dragoman_local.journal import StreamInfo
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.audit import AuditEntry
+from dragoman_local.workspace.policy.judge import grants_in
 from dragoman_local.workspace.policy.policy_files import act_of_line
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 
@@ -37,6 +41,9 @@ SHOWN: Final = 10
 
 MOST: Final = 1000
 """Denials that are remembered as told; more than that, and all are forgotten."""
+
+WHOLE: Final = SHOWN
+"""How many of them are kept with the texts of files that they would change."""
 
 SESSIONS: Final = 50
 ENTRIES: Final = 2000
@@ -66,13 +73,23 @@ class DenialBook:
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
         self._denials: dict[tuple[str, str], Denial] = {}  # by session and remedy
+        self._whole: deque[Denial] = deque()
         self._lock = asyncio.Lock()
         self._has_looked = False
 
     def add(self, act: Act, line: AuditEntry) -> tuple[LiveSession, JsonObject] | None:
-        """Tell each remedy once in a session, however often its agent tries; gives what is new."""
+        """Tell each remedy once in a session, however often its agent tries, and again when a try that people
+        allowed is used up; gives what is new.
+        """
         session, name = self._hub.sessions.get(line.session), (line.session, line.remedy)
-        if session is None or name in self._denials:
+        if session is None:
+            return None
+        # A child that tries again is another session; a server's command is no command of its agent.
+        may_retry = bool(grants_in(act)) and act.method != "mcp" and not session.state.parent
+        known = self._denials.get(name)
+        if known is not None and not known.is_retried:
+            known.act, known.may_retry = act, may_retry
+            self._keep_whole(known)
             return None
         if len(self._denials) >= MOST:
             self._denials.clear()
@@ -84,9 +101,16 @@ class DenialBook:
             "remedy": line.remedy,
         }
         shown = {"sessionId": session.id, "title": session.title, **said}
-        self._denials[name] = Denial(act=act, shown=shown)
-        self._hub.tell(session, _notice(line), note=note("denied", **said))
-        return session, shown
+        denial = self._denials[name] = Denial(act=act, shown=shown, may_retry=may_retry)
+        self._keep_whole(denial)
+        self._hub.tell(session, _notice(line, once=may_retry), note=note("denied", **said))
+        return session, denial.row
+
+    def _keep_whole(self, denial: Denial) -> None:
+        self._whole = deque([each for each in self._whole if each is not denial] + [denial])
+        if len(self._whole) > WHOLE:
+            oldest = self._whole.popleft()
+            oldest.act, oldest.may_retry = replace(oldest.act, changes=()), False
 
     async def find(self, session: LiveSession, remedy: str) -> Denial | None:
         """What was denied in a session, by the command line that would allow it."""
@@ -101,11 +125,15 @@ class DenialBook:
             if not (self._has_looked or self._hub.ownership.is_shared):
                 await self._read((await self._hub.journal.list(limit=SESSIONS)).streams)
                 self._has_looked = True
-        open_ = {name: denial for name, denial in self._denials.items() if not denial.is_kept}
+        open_ = {
+            name: denial
+            for name, denial in self._denials.items()
+            if not (denial.is_kept or denial.is_retried)
+        }
         infos = [await self._hub.journal.info(stream) for stream in {stream for stream, _ in open_}]
         reached = await in_reach(self._hub, client.grant, [info for info in infos if info is not None])
         streams = {info.stream for info in reached}
-        return [denial.shown for (stream, _), denial in open_.items() if stream in streams][-SHOWN:]
+        return [denial.row for (stream, _), denial in open_.items() if stream in streams][-SHOWN:]
 
     async def _read(self, infos: Sequence[StreamInfo]) -> None:
         """Take in what these sessions' latest entries say; what is known already stays."""
@@ -127,7 +155,7 @@ def _what(line: AuditEntry) -> str:
     return line.command or line.title or " ".join((line.kind, *line.paths))
 
 
-def _notice(line: AuditEntry) -> JsonObject:
+def _notice(line: AuditEntry, *, once: bool) -> JsonObject:
     """The notice in the conversation. `remedy` comes from the hub: agents can't write it."""
     return {
         "sessionUpdate": "notice",
@@ -135,7 +163,7 @@ def _notice(line: AuditEntry) -> JsonObject:
         "title": "Not allowed:",
         "description": f"{_what(line)} ({line.why}). "
         f"To allow it in this project, run on the hub's machine: {line.remedy}",
-        "_meta": {"dragoman": {"remedy": line.remedy}},
+        "_meta": {"dragoman": {"remedy": line.remedy, **({"once": True} if once else {})}},
     }
 
 

@@ -118,6 +118,7 @@ class HubJudge:
         self.turnstile = self._judge.turnstile
         self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence
         self._doubted: set[tuple[str, int]] = set()  # questions whose calls may have changed
+        self._untold: dict[str, dict[str, Act]] = {}  # next tries that a session's agent is not told of yet
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
@@ -358,13 +359,40 @@ class HubJudge:
         if question is not None and question.future is not None and not question.future.done():
             question.future.set_result(question.choice)
 
+    def allow_retry(self, session: LiveSession, act: Act, what: str) -> None:
+        """Permit the next try of a denied action. The agent is told with its next prompt; the permission ends
+        with that turn.
+        """
+        self._judge.retries.take_back(act)  # one try, however often it was denied meanwhile
+        self._judge.retries.add(act)
+        self._untold.setdefault(session.id, {})[what] = act
+        self._untold = {name: acts for name in self._untold if (acts := self._unused(name))}
+
+    def _unused(self, session_id: str) -> dict[str, Act]:
+        """Permitted tries that an agent has not made yet and is not told of."""
+        acts = self._untold.get(session_id, {})
+        return {what: act for what, act in acts.items() if self._judge.retries.holds(act)}
+
+    def take_note(self, session: LiveSession) -> str:
+        """Return the note for the agent about what it may try again."""
+        unused = self._unused(session.id)
+        self._untold.pop(session.id, None)
+        return "\n".join(f"The user now allows this, which was denied (once): {what}" for what in unused)
+
     def end_turn(self, session: LiveSession) -> None:
         """End permissions for one action with the turn, also for its children."""
         sessions = self._hub.sessions
         self._judge.grants.forget(lambda name: name not in sessions or sessions[name].root is session)
+        untold = self._unused(session.id)
+        self._judge.retries.forget(lambda name: name == session.id)
+        for act in untold.values():
+            self._judge.retries.add(act)
 
     def forget(self, session_id: str) -> None:
         self._judge.grants.forget(lambda name: name == session_id)
+        if self._hub.ownership.is_shared:  # its next turns may be on another node, and end there
+            self._untold.pop(session_id, None)
+            self._judge.retries.forget(lambda name: name == session_id)
         self._questions = {
             key: each for key, each in self._questions.items() if key[0] != session_id or each.future
         }

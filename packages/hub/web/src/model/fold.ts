@@ -157,7 +157,7 @@ export class Fold {
         this.usage = { ...this.usage, ...update };
         return;
       case "notice":
-        return this.note(toneOf(update.severity), str(update.title), str(update.description), at, str(update._meta?.dragoman?.remedy));
+        return this.note(toneOf(update.severity), str(update.title), str(update.description), at, str(update._meta?.dragoman?.remedy), update._meta?.dragoman?.once === true);
       case "compaction_update":
         return this.note("info", "The agent summarized the conversation to save space", "", at);
       case "subagent_update":
@@ -402,8 +402,8 @@ export class Fold {
     this.touch(question);
   }
 
-  private note(tone: Note["tone"], title: string, text: string, at: Where, remedy = ""): void {
-    this.push<Note>({ kind: "note", tone, title, text, ...(remedy ? { remedy } : {}), ...at });
+  private note(tone: Note["tone"], title: string, text: string, at: Where, remedy = "", once = false): void {
+    this.push<Note>({ kind: "note", tone, title, text, ...(remedy ? { remedy, once } : {}), ...at });
   }
 
   private push<T extends Item>(item: Omit<T, "id" | "revision">): T {

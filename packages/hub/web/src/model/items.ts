@@ -61,6 +61,8 @@ export interface Note extends Common {
   unknown?: { kind: string; count: number };
   /** The command that would allow what was denied. */
   remedy?: string;
+  /** Whether its next try could be allowed when it was denied. */
+  once?: boolean;
   /** The child session that this is about, as its agent last described it. */
   subagent?: { title: string; state: string; stopReason: string };
   /** A message between this session and another one. */

@@ -186,6 +186,8 @@ export interface Denied {
   what: string;
   why: string;
   remedy: string;
+  /** Whether its next try can be allowed. */
+  once?: boolean;
 }
 
 export interface Queued {

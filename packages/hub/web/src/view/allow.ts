@@ -1,6 +1,11 @@
-/** The rule that would allow what the hub denied: shown before it is written, and taken back with one key. */
+/**
+ * The rule that would allow what the hub denied: shown before it is written, and taken back with one key. Or the whole
+ * action, whose next try is allowed: the hub gets back by which identity it was shown.
+ */
 
 import type { App } from "../model/app";
+import type { ShownAct } from "../model/types";
+import { actParts } from "./act";
 import { dialog } from "./dialogs";
 import { button, el, shown } from "./dom";
 import { remedyLine } from "./items";
@@ -10,12 +15,15 @@ interface RulePreview {
   covers: string;
   file: string;
   isKept: boolean;
+  /** Missing if the hub could not recognize the next try. */
+  act?: ShownAct;
+  identity?: string;
 }
 
-export function showAllow(app: App, sessionId: string, remedy: string): void {
+export function showAllow(app: App, sessionId: string, remedy: string, once: boolean): void {
   const named = { sessionId, remedy };
-  const body = el("div", "rewind allow", el("p", "faint", "Reading the rule …"));
-  const opened = dialog("Allow in this project", body);
+  const body = el("div", "rewind allow", el("p", "faint", once ? "Reading the action …" : "Reading the rule …"));
+  const opened = dialog(once ? "Allow next try" : "Allow in this project", body);
   opened.classList.add("commit");
 
   const fail = (error: unknown): void => {
@@ -27,19 +35,36 @@ export function showAllow(app: App, sessionId: string, remedy: string): void {
   const look = (): Promise<void> => app.rpc.call<RulePreview>("_dragoman/hub/policy/preview", named).then(draw);
   const change = (method: "allow" | "undo", params: object): void => {
     for (const made of body.querySelectorAll("button")) made.disabled = true;
-    app.rpc.call<{ isKept: boolean }>(`_dragoman/hub/policy/${method}`, { ...named, ...params }).then(
-      ({ isKept }) => {
-        if (isKept) app.onAllowed(sessionId, remedy);
-        return look();
+    app.rpc.call<{ isKept?: boolean; isOnce?: boolean }>(`_dragoman/hub/policy/${method}`, { ...named, ...params }).then(
+      ({ isKept, isOnce }) => {
+        if (isKept || isOnce) app.onAllowed(sessionId, remedy);
+        return isOnce ? drawAllowed() : look();
       },
     ).catch((error) => look().catch(() => null).then(() => fail(error)));
   };
 
-  function draw({ rule, covers, file, isKept }: RulePreview): void {
+  function drawAllowed(): void {
+    const words = el("p", "", "Allowed once. The agent is told with your next prompt, and may try again until that turn ends.");
+    words.setAttribute("role", "status");
+    fill([words], button("Done", "choice allow_once", () => opened.close()));
+  }
+
+  function fill(nodes: Node[], ...keys: HTMLElement[]): void {
+    body.replaceChildren(...nodes, el("div", "card-actions", ...keys));
+    body.querySelector<HTMLElement>(".choice.allow_once")?.focus();
+  }
+
+  function draw({ rule, covers, file, isKept, act, identity }: RulePreview): void {
+    if (once && act && identity) {
+      const words = el("p", "", "The agent may do this once, until its next turn ends. Nothing happens before the agent tries again.");
+      fill([words, ...actParts(act, app.readerOf(sessionId))], button("Allow next try", "choice allow_once", () => change("allow", { once, identity })));
+      return;
+    }
     if (!rule) {
       body.replaceChildren(el("p", "", "The hub no longer knows this action. You can still run the command on the hub's machine:"), remedyLine(remedy, false));
       return;
     }
+    const gone = once ? [el("p", "", "The hub can no longer recognize the next try. You can allow this with a rule:")] : [];
     const words = el("p", "", isKept ? "Allowed from now on: " : "This rule allows ", shown(covers, "exact line"));
     if (isKept) words.setAttribute("role", "status");
     const text = el("pre", "output", shown(rule.trim(), "exact"));
@@ -49,8 +74,7 @@ export function showAllow(app: App, sessionId: string, remedy: string): void {
     const acts = isKept
       ? [button("Take back", "choice", () => change("undo", {})), button("Done", "choice allow_once", () => opened.close())]
       : [button("Write this rule", "choice allow_once", () => change("allow", { rule }))];
-    body.replaceChildren(words, text, where, el("div", "card-actions", ...acts));
-    body.querySelector<HTMLElement>(".choice.allow_once")?.focus();
+    fill([...gone, words, text, where], ...acts);
   }
 
   look().catch((error) => {

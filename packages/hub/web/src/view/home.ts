@@ -52,7 +52,7 @@ function notAllowed(hubs: Hubs): TemplateResult | typeof nothing {
   const row = ({ app, one }: (typeof denied)[number]): TemplateResult => html`<li data-session=${identityOf(one)}>
     <p><code>${plain(one.what, "exact line")}</code></p>
     <p class="faint"><a class="origin" href=${app.hashOf(one.sessionId)}>${plain([app.hub?.name, one.title || "Session", one.agent].filter(Boolean).join(" · "), "exact line")}</a> · ${plain(one.why, "exact line")}</p>
-    ${guard([one.remedy, app.mayRule], () => remedyLine(one.remedy, app.mayRule))}</li>`;
+    ${guard([one.remedy, one.once, app.mayRule], () => remedyLine(one.remedy, app.mayRule, one.once))}</li>`;
   return html`<section class="denied" aria-labelledby="denied-title"><h3 id="denied-title">Not allowed</h3><ul>${repeat(denied, ({ one }) => `${identityOf(one)} ${one.remedy}`, row)}</ul></section>`;
 }
 

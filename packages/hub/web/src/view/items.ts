@@ -229,13 +229,17 @@ function tokens(end: End): string {
   return end.usage?.totalTokens ? `${grouped(end.usage.totalTokens)} tokens` : "";
 }
 
-/** The command that would allow it, and the key that does the same. */
-export function remedyLine(remedy: string, mayRule: boolean): HTMLElement {
+/** The command that would allow it, the key that does the same, and the one for its next try. */
+export function remedyLine(remedy: string, mayRule: boolean, once = false): HTMLElement {
   const line = el("div", "remedy", el("code", "", shown(remedy, "exact line")), copyButton(() => remedy, "Copy", "Copy this command"));
   if (!mayRule) return line;
-  const allow = button("Allow in this project …", "small", () => null, "See the rule, then write it");
-  allow.dataset.remedy = remedy;
-  line.append(allow);
+  const keys = [button("Allow in this project …", "small", () => null, "See the rule, then write it")];
+  if (once) {
+    keys.unshift(button("Allow next try …", "small", () => null, "See the whole action, then allow it once"));
+    keys[0].dataset.once = "yes";
+  }
+  for (const key of keys) key.dataset.remedy = remedy;
+  line.append(...keys);
   return line;
 }
 
@@ -243,7 +247,7 @@ function drawNote(target: HTMLElement, note: Note, reader: Reader): void {
   target.append(el("strong", "", shown(note.title, "line")));
   const { text, remedy = "" } = note;
   if (text) target.append(" ", shown(remedy && text.endsWith(remedy) ? text.slice(0, -remedy.length) : text));
-  if (remedy) target.append(remedyLine(remedy, Boolean(reader.mayRule)));
+  if (remedy) target.append(remedyLine(remedy, Boolean(reader.mayRule), note.once));
 }
 
 /** A question and its answer in one line. While it is open, its card shows what it is about. */

@@ -88,16 +88,25 @@ class Grants:
         """Return whether the file or command was permitted before. This uses up the permission of a command
         or change.
         """
-        wanted = grants_in(act)
         with self._lock:
-            found = [next((each for each in self._grants if _gives(each, want)), None) for want in wanted]
-            if not wanted or None in found:
-                return False
-            for want, grant in zip(wanted, found, strict=True):
+            given = self._given(act)
+            for want, grant in given:
                 # Whoever may change a file may look at it first, and then still change it.
-                if grant is not None and grant.verb == want.verb and grant in self._grants:
+                if grant.verb == want.verb and grant in self._grants:
                     self._grants.remove(grant)
-        return True
+        return bool(given)
+
+    def holds(self, act: Act) -> bool:
+        """Return whether the permission is there, without using it up."""
+        with self._lock:
+            return bool(self._given(act))
+
+    def _given(self, act: Act) -> list[tuple[Grant, Grant]]:
+        """Each part of an act with the permission for it; nothing if any part has none."""
+        wanted = grants_in(act)
+        found = [next((each for each in self._grants if _gives(each, want)), None) for want in wanted]
+        pairs = zip(wanted, found, strict=True)
+        return [] if None in found else [(want, each) for want, each in pairs if each is not None]
 
     def forget(self, is_over: Callable[[str], bool] = lambda _: True) -> None:
         """Forget the permissions of ended turns: of all sessions, or of some."""
@@ -269,6 +278,8 @@ class PermissionJudge:
             option = choose_option("deny", options)
         if decision.outcome != "allow":
             self.grants.take_back(act)
+            if by == "person":
+                self.retries.take_back(act)  # also where the yes for the next try came while this was open
         elif act.method == "permission":
             self.grants.add(act)
         return Settlement(decision, option)
