@@ -14,6 +14,7 @@ interface RewoundFile {
   path: string;
   act: "restore" | "remove" | "change";
   isPersons: boolean;
+  hadCommand: boolean;
   added: number;
   removed: number;
 }
@@ -130,12 +131,13 @@ function count(paths: string[]): string {
   return `${paths.length} ${paths.length === 1 ? "file is" : "files are"}`;
 }
 
-function line(open: Conversation, { path, act, added, removed }: RewoundFile): HTMLElement[] {
+function line(open: Conversation, { path, act, isPersons, hadCommand, added, removed }: RewoundFile): HTMLElement[] {
   const tally = el("span", "tally", el("span", "plus", `+${added}`), " ", el("span", "minus", `−${removed}`));
   tally.setAttribute("role", "img");
   tally.setAttribute("aria-label", `${added} lines added, ${removed} removed`);
   const label = shown(within(open, path), "exact line");
-  return [act === "restore" ? el("span", "path", label) : fileLink(path, 0, "path", label), el("span", "faint", ACTS[act][1]), tally];
+  const words = ACTS[act][1] + (hadCommand && !isPersons ? "; what you typed in it while a command ran goes, too" : "");
+  return [act === "restore" ? el("span", "path", label) : fileLink(path, 0, "path", label), el("span", "faint", words), tally];
 }
 
 /** A path as it is seen from the session's folder. */
