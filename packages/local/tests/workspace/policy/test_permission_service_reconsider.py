@@ -97,6 +97,15 @@ async def test_always_is_the_rule_that_was_shown(tmp_path: Path) -> None:
     assert await denied.may("npm", "test")
 
 
+async def test_always_ends_with_its_rule(tmp_path: Path) -> None:
+    denied = Denied(tmp_path)
+    assert not await denied.may("npm", "test")
+    assert await denied.answer("always") == "always"
+    (rule,) = denied.remembered_rules.rules()
+    assert denied.remembered_rules.forget(rule.line)
+    assert not await denied.may("npm", "test")
+
+
 @pytest.mark.parametrize("option", ["reject", None])
 async def test_a_no_stays_a_no_and_is_asked_once(option: str | None, tmp_path: Path) -> None:
     denied = Denied(tmp_path)

@@ -93,9 +93,9 @@ class Grants:
             found = [next((each for each in self._grants if _gives(each, want)), None) for want in wanted]
             if not wanted or None in found:
                 return False
-            for want, grant in zip(wanted, found, strict=True):
+            for want, grant in zip(wanted, filter(None, found), strict=True):
                 # Whoever may change a file may look at it first, and then still change it.
-                if grant is not None and grant.verb == want.verb and grant in self._grants:
+                if grant.verb == want.verb:
                     self._grants.remove(grant)
         return True
 
@@ -110,10 +110,10 @@ class Grants:
 
 def _gives(grant: Grant, want: Grant) -> bool:
     """Whether what is wanted was granted: of a write, its result. It is one change, of the file as it is."""
-    if grant.about != want.about or want.verb == "read":
-        return grant.about == want.about and grant.verb in ("read", "edit")
-    is_shown = want.verb != "edit" or result_of(grant.changes, want.changes[0].old) == want.changes[0].new
-    return grant.verb == want.verb and is_shown
+    if grant.about != want.about or want.verb != "edit":
+        return grant.about == want.about
+    is_shown = (result_of(grant.changes, change.old) == change.new for change in want.changes)
+    return grant.verb == "edit" and any(is_shown)
 
 
 def grants_in(act: Act) -> list[Grant]:
@@ -360,7 +360,7 @@ class PermissionJudge:
     def with_remedy(self, act: Act, decision: PolicyDecision, policy: Policy) -> PolicyDecision:
         """Return a denial with the command line that would allow it for always, if there is one."""
         line = allow_line(act)
-        return replace(decision, remedy=line) if line and self._would_hold(act, "allow", policy) else decision
+        return replace(decision, remedy=line) if self._would_hold(act, "allow", policy) else decision
 
     def turnstile(self, session_id: str) -> asyncio.Lock:
         """A lock for decisions outside the event loop, so that questions of a session stay in order."""
