@@ -139,3 +139,27 @@ async def test_what_could_not_be_told_again_is_allowed_always_or_not_at_all(tmp_
     assert await denied.answer("always") == "always"
     assert [option.kind for option in denied.seen[0].options] == ["allow_always", "reject_once"]
     assert await denied.chosen(tool)
+
+
+async def test_another_patch_or_a_further_change_is_another_act(tmp_path: Path) -> None:
+    def patching(text: str) -> v1.ToolCallUpdate:
+        patch = f"@@ -1,1 +1,1 @@\n-a\n+{text}\n"
+        return v1.ToolCallUpdate(
+            tool_call_id="1", kind="edit", raw_input={"file_path": "a.py", "diff": patch}
+        )
+
+    def editing(*texts: str) -> v1.ToolCallUpdate:
+        edits = [{"old_string": text, "new_string": f"{text}2"} for text in texts]
+        return v1.ToolCallUpdate(
+            tool_call_id="1", kind="edit", raw_input={"file_path": "a.py", "edits": edits}
+        )
+
+    for shown, other in ((patching("b"), patching("evil")), (editing("a"), editing("a", "b"))):
+        denied = Denied(tmp_path)
+        assert not await denied.chosen(shown)
+        assert await denied.answer("allow") == "allow"
+        assert not await denied.chosen(other)
+        denied = Denied(tmp_path)
+        assert not await denied.chosen(shown)
+        assert await denied.answer("allow") == "allow"
+        assert await denied.chosen(shown)

@@ -290,7 +290,7 @@ MANY = " ".join(f"a{number}" for number in range(400))
     [
         ("", act_of_file("read", f"{ROOT}/a.py", SETTING), "allow"),
         ("", act_of_file("read", "/etc/hosts", SETTING), "ask"),
-        (ALLOWS, command("ls hub policy agents"), "allow"),
+        (ALLOWS, command("touch hub policy agents"), "allow"),
         (ALLOWS, command("dragoman hub"), "ask"),
         (f"{ALLOWS}unreadable = true", command(f"echo $(x); touch {MANY} .git/config"), "ask"),
         (f"{ALLOWS}unreadable = true", command(f"cat > x <<EOF\n{MANY}\nEOF"), "allow"),
@@ -298,7 +298,7 @@ MANY = " ".join(f"a{number}" for number in range(400))
         (ALLOWS, replace(command("python3 /x/y.py"), roots=()), "allow"),
         (ALLOWS, command("python3 /x/y.py"), "ask"),
         (ALLOWS, command("make", cwd=f"{ROOT}/../other"), "ask"),
-        (ALLOWS, replace(command("cd /x && ls", cwd="/x"), roots=()), "allow"),
+        (ALLOWS, replace(command("cd /x && ls", cwd="/y"), roots=()), "allow"),
         (f'{ALLOWS}kind = "read"', tool("read", "a.py", raw_input={"x": "some words"}), "ask"),
         (f'{ALLOWS}kind = "other"', tool("other", "a.py", raw_input={"x": "some words"}), "allow"),
         (

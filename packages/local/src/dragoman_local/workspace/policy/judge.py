@@ -112,8 +112,10 @@ def _gives(grant: Grant, want: Grant) -> bool:
     """Whether what is wanted was granted: of a write, its result. It is one change, of the file as it is."""
     if grant.about != want.about or want.verb != "edit":
         return grant.about == want.about
-    is_shown = (result_of(grant.changes, change.old) == change.new for change in want.changes)
-    return grant.verb == "edit" and any(is_shown)
+    results = [result_of(grant.changes, change.old) for change in want.changes]
+    # What cannot be applied has no result, nor has a patch a text: only the very same will do.
+    is_shown = None not in results and results == [change.new for change in want.changes]
+    return want.changes != () and (is_shown or grant.changes == want.changes)
 
 
 def grants_in(act: Act) -> list[Grant]:

@@ -222,8 +222,7 @@ def _first_match(
                 outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True
             )
         # Of several doubts the first counts, but one that only a person may dismiss is never behind another.
-        is_stronger = not doubt or (rule.decision == "deny" and not doubt[0].needs_person)
-        if result.certainty is Certainty.PERHAPS and is_stronger:
+        if result.certainty is Certainty.PERHAPS and (not doubt or rule.decision == "deny"):
             doubt = (
                 PolicyDecision(
                     outcome="ask",
