@@ -13,6 +13,7 @@ from dragoman_local.workspace.policy.act_view import view_of
 from dragoman_local.workspace.policy.audit import AuditLog
 from dragoman_local.workspace.policy.decision import Outcome, PolicyDecision
 from dragoman_local.workspace.policy.judge import PermissionChoice, PermissionJudge, PermissionPrompt
+from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy_files import RememberedRules
 from tests.every import every
 from tests.workspace.policy.makers import OFFERED, command, policy
@@ -88,3 +89,32 @@ def test_always_of_ours_is_for_agents_with_once_alone_and_for_what_can_be_kept(
     options = [option for option in OFFERED if option.option_id in offered]
     _, own, _ = judge.offer(command(line), options, policy())
     assert (own and own.option_id) == expected
+
+
+async def nobody_yet(prompt: PermissionPrompt) -> str | None:
+    raise AssertionError(prompt.text)
+
+
+@every(
+    ("line", "rules", "expected"),
+    [
+        ("make", "", "allow"),
+        ("make", 'default = "deny"', "deny"),
+        ("make", '[[rule]]\ndecision = "deny"', "deny"),
+        ("make", '[[rule]]\ndecision = "ask"', "ask"),
+        ("make", '[[rule]]\ndecision = "allow"', "allow"),
+        ("cp x .git/config", "", "ask"),
+    ],
+)
+def test_what_is_left_to_another_party_is_what_no_rule_speaks_about(
+    line: str, rules: str, expected: str
+) -> None:
+    """A question that nobody can answer names the command that would allow it; an answer does not."""
+    for asker in (nobody_yet, None):
+        judge = PermissionJudge(remembered_rules=RememberedRules("nowhere"))
+        desk = PermissionService(lambda: policy(rules), asker=asker, leaves_rest=True, judge=judge)
+        question = desk.judge_lent(command(line))
+        assert question.decision.outcome == expected
+        assert (question.prompt is not None) is (asker is not None and expected == "ask")
+        is_unheard = asker is None and expected == "ask" and line == "make"
+        assert bool(question.decision.remedy) is is_unheard

@@ -20,13 +20,12 @@ from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, audit_entry
 from dragoman_local.workspace.policy.decision import PolicyDecision
-from dragoman_local.workspace.policy.judge import PermissionJudge, PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService, ReportedAuditLog
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import NOT_KEPT, RememberedRules
 from dragoman_local.workspace.refusals import reason_of
-from tests.every import every
-from tests.workspace.policy.makers import OFFERED, ROOT, command, option, policy
+from tests.workspace.policy.makers import OFFERED, ROOT, option, policy
 
 CODE_VARIABLE_SAMPLES = """
     LD_PRELOAD LD_LIBRARY_PATH NODE_OPTIONS PYTHONPATH PYTHONSTARTUP GIT_SSH_COMMAND GIT_CONFIG_COUNT
@@ -491,28 +490,3 @@ async def test_a_person_says_which_option_is_meant_where_none_says_yes_once(tmp_
     desk = Desk(tmp_path, asker=person)
     assert await desk.run("git status", [option("always", "allow_always")]) == "always"
     assert [entry["by"] for entry in desk.logged()] == ["person"]
-
-
-@every(
-    ("line", "rules", "expected"),
-    [
-        ("make", "", "allow"),
-        ("make", 'default = "deny"', "deny"),
-        ("make", '[[rule]]\ndecision = "deny"', "deny"),
-        ("make", '[[rule]]\ndecision = "ask"', "ask"),
-        ("make", '[[rule]]\ndecision = "allow"', "allow"),
-        ("cp x .git/config", "", "ask"),
-    ],
-)
-def test_what_is_left_to_another_party_is_what_no_rule_speaks_about(
-    line: str, rules: str, expected: str
-) -> None:
-    """A question that nobody can answer names the command that would allow it; an answer does not."""
-    for asker in (Person().ask, None):
-        judge = PermissionJudge(remembered_rules=RememberedRules("nowhere"))
-        desk = PermissionService(lambda: policy(rules), asker=asker, leaves_rest=True, judge=judge)
-        question = desk.judge_lent(command(line))
-        assert question.decision.outcome == expected
-        assert (question.prompt is not None) is (asker is not None and expected == "ask")
-        is_unheard = asker is None and expected == "ask" and line == "make"
-        assert bool(question.decision.remedy) is is_unheard
