@@ -23,6 +23,7 @@ from tests.every import every
         ("*.example.org", "a.b.example.org", 443, True),
         ("*.example.org", "example.org", 443, False),
         ("*.example.org", "badexample.org", 443, False),
+        ("printer", "printer", 443, True),
         ("localhost:5432", "localhost", 5432, True),
         ("localhost:5432", "localhost", 80, False),
     ],

@@ -342,12 +342,10 @@ def _anything(value: object, name: str = "") -> Iterator[str]:
     elif isinstance(value, str):
         if path := _file(value):
             yield path
-        elif (
-            _PLACE_NAME.search(name)
-            and "://" not in value
-            and (os.path.isabs(value) or os.path.normpath(value).startswith(os.pardir))
+        elif _PLACE_NAME.search(name) and (
+            os.path.isabs(value) or os.path.normpath(value).startswith(os.pardir)
         ):
-            yield value  # it leaves the folder
+            yield value  # it leaves the folder, also if it looks like an address: `x:` may be a folder
 
 
 def _file(uri: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.errors import JournalError
-from dragoman_hub.engine.key_lookup import read_answer, read_steer_outcome
+from dragoman.errors import ErrorAnswer, JournalError
+from dragoman_hub.engine.key_lookup import check_owner, read_answer, read_steer_outcome
 from dragoman_hub.gate.admission import Grant, Scope
 from dragoman_hub.session.notes import note
 from dragoman_hub.session.state import ANSWERS, REDACTED
 from dragoman_local.journal import Entry, KeyEntries, MemoryJournal
+from tests.every import every
 from tests.hub.engine.test_key_lookup import add_turns
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
@@ -68,3 +69,23 @@ async def test_an_old_answer_is_its_writers_and_an_administrators() -> None:
             answer = await client.answer(client.prompt(session, "say 1", key="k"))
             assert answer.get("result") == (ENDED if is_theirs else None)
             assert is_theirs or answer["error"]["code"] == -32003
+
+
+@every(
+    ("owner", "scopes", "expected"),
+    [
+        ("ann", ("prompt",), True),
+        ("", ("prompt",), True),
+        ("bob", ("prompt",), False),
+        ("bob", ("prompt", "admin"), True),
+    ],
+)
+def test_a_key_belongs_to_the_token_that_used_it_first(
+    owner: str, scopes: tuple[Scope, ...], *, expected: bool
+) -> None:
+    grant = Grant("ann", frozenset(scopes))
+    if expected:
+        check_owner(owner, grant)
+    else:
+        with pytest.raises(ErrorAnswer):
+            check_owner(owner, grant)

@@ -127,6 +127,28 @@ def test_a_token_for_some_agents_names_no_other(method: str) -> None:
             assert check(grant, method, params, agent="two").agent == "one", "what was judged is passed on"
 
 
+def test_a_method_that_names_no_agent_is_not_judged_by_the_clients() -> None:
+    grant = Grant("limited", agents=("one",))
+    for method in ("session/list", "session/prompt"):
+        assert check(grant, method, {}, agent="two").agent == "two"
+
+
+@every(
+    ("value", "expected"),
+    [
+        ("https://example.org/a/../b", True),
+        ("src/a.py", True),
+        ("x://../../../etc/passwd", False),
+        ("/out/x://y", False),
+        ("src/../../out", False),
+        ("file:///out", False),
+    ],
+)
+def test_no_spelling_of_a_place_leaves_the_folders(value: str, *, expected: bool) -> None:
+    params = raw({"sessionId": "s", "deep": {"filePath": value}})
+    assert may_pass(Grant("g", roots=("/in",)), "_theirs/act", params, is_request=True) is expected
+
+
 def test_every_method_that_names_an_agent_is_judged_by_it() -> None:
     named = {name for name, row in REQUESTS.items() if row.names_agent}
     assert named == {

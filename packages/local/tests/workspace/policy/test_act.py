@@ -6,13 +6,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.act import Act
-from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_command, act_of_file
+from dragoman_local.workspace.policy.act_reader import (
+    act_of_call,
+    act_of_command,
+    act_of_file,
+    act_of_request,
+)
+from dragoman_local.workspace.policy.act_view import diff_lines, view_of
 from dragoman_local.workspace.policy.judge import resolve
 from tests.every import every
-from tests.workspace.policy.makers import HOME, ROOT, SETTING, policy, tool
+from tests.workspace.policy.makers import HOME, ROOT, SETTING, command, policy, tool, write
 
 
 def asked(**fields: Any) -> Act:
@@ -312,3 +319,65 @@ def test_a_question_about_a_write_does_not_show_what_the_kernel_makes_up(tmp_pat
         for path in ("/proc/self/environ", "/proc/self/comm", str(tmp_path / "a.txt"))
     }
     assert [*shown.values()] == [None, None, "old\n"]
+
+
+@every(
+    ("call", "member", "expected"),
+    [
+        ({"kind": "read", "raw_input": {"arguments": "a.py"}}, "paths", (f"{ROOT}/a.py",)),
+        ({"kind": "read", "raw_input": {"arguments": "a b"}}, "paths", ()),
+        ({"kind": "other", "raw_input": {"arguments": "a.py"}}, "paths", ()),
+        ({"kind": "other", "title": "one / two"}, "paths", ()),
+        ({"kind": "execute", "raw_input": {"command": "ls", "cwd": ""}}, "cwd", ""),
+        ({"kind": "edit", "raw_input": {"command": "create", "path": "a"}}, "script", None),
+    ],
+)
+def test_a_word_means_something_where_it_can_only_mean_that(
+    call: dict[str, Any], member: str, expected: object
+) -> None:
+    assert getattr(asked(**call), member) == expected
+
+
+@every(
+    "raw",
+    [
+        {"kind": "execute", "raw_input": {"command": "create", "path": "a"}},
+        {"kind": "edit", "raw_input": {"command": "create"}},
+        {"kind": "edit", "raw_input": {"command": "make", "path": "a"}},
+    ],
+)
+def test_a_verb_is_a_command_unless_a_path_says_what_it_edits(raw: dict[str, Any]) -> None:
+    assert asked(**raw).script is not None
+
+
+@every("command", ["rm", ["rm"]])
+@every("args", [["-rf", "/x"], "-rf /x", {"a": "-rf"}, [1]])
+def test_no_argument_is_left_out_of_a_command(command: object, args: object) -> None:
+    act = asked(kind="execute", raw_input={"command": command, "args": args})
+    assert policy('[[rule]]\ndecision = "allow"\ncommand = "rm"').decide(act).outcome == "ask"
+    assert act.script is not None
+    assert act.script.commands == ((("rm", "-rf", "/x"),) if args == ["-rf", "/x"] else ())
+
+
+def test_only_files_that_are_named_are_lent_and_only_writes_change_them() -> None:
+    for method, path in (("fs/read_text_file", 3), ("fs/write_text_file", None), ("fs/other", "/a")):
+        assert act_of_request(method, {"path": path}, SETTING) is None
+    assert not act_of_file("read", "/a", SETTING, text="x").changes
+    assert not act_of_file("write", "/a", SETTING).changes
+
+
+def test_a_request_that_shows_no_change_has_announced_none() -> None:
+    known = v1.ToolCallUpdate(tool_call_id="t", content=[v1.Diff(path="/a", new_text="x")])
+    act = act_of_call(v1.ToolCallUpdate(tool_call_id="t"), SETTING, session_id="s", known_call=known)
+    assert not act.doubts
+
+
+def test_a_view_calls_outside_what_is_outside_and_alone_what_was_shown_in_two_ways() -> None:
+    assert view_of(write("/x/a.py")).places[0].is_outside
+    assert not view_of(replace(write("/x/a.py"), roots=())).places[0].is_outside
+    assert view_of(command("ls", cwd="/x")).is_folder_outside
+    assert not view_of(command("ls")).is_folder_outside
+    assert not view_of(asked(kind="other", raw_input={"cwd": "/x"})).is_folder_outside
+    edits = [{"old_string": text, "new_string": "z"} for text in ("x", "y")]
+    assert not view_of(asked(kind="edit", raw_input={"file_path": "a", "edits": edits})).doubts
+    assert list(diff_lines(None, "x\n"))[-1] == "+x"

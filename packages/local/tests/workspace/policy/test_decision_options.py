@@ -53,3 +53,8 @@ def test_only_what_was_decided_is_ever_chosen(options: list[v1.PermissionOption]
 def test_choosing_nothing_is_answered_as_cancelled() -> None:
     assert isinstance(select_option(None).outcome, v1.CancelledPermissionOutcome)
     assert select_option("x").outcome == v1.SelectedPermissionOutcome(option_id="x")
+
+
+def test_a_name_without_words_contradicts_nothing_and_an_unknown_kind_cannot_be_chosen() -> None:
+    signs, unknown = option("a", "allow_once", "✓"), option("b", "allow_forever")
+    assert usable_options([signs, unknown]) == [signs]

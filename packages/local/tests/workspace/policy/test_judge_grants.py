@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.judge import PermissionPrompt
+from dragoman_local.workspace.policy.judge import Grants, PermissionJudge, PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService
-from tests.workspace.policy.makers import OFFERED, policy
+from tests.workspace.policy.makers import OFFERED, ROOT, command, policy, tool, write
 
 BEFORE = "def hello():\n    print('helo')\n\n\ndef bye():\n    pass\n"
 AFTER = BEFORE.replace("helo", "hello")
@@ -241,3 +242,17 @@ async def test_two_texts_of_one_file_are_no_answer_to_which_of_them(tmp_path: Pa
     await stage.request(kind="edit", content=content)
     access = Access(kind="write", path=str(stage.file), session_id="s", text=EVIL)
     assert await stage.may(access) is False
+
+
+def test_what_was_read_or_run_is_no_answer_to_a_write_and_what_a_rule_allows_uses_nothing_up() -> None:
+    grants, path = Grants(), f"{ROOT}/a.py"
+    look, unknown = (replace(act, real_paths=(path,)) for act in (tool("read", path), write(path)))
+    grants.add(look)
+    assert not grants.use(unknown), "nobody has seen what it writes"
+    grants.add(replace(write(path, text=AFTER), real_paths=(path,)))
+    assert not grants.use(unknown), "it does not say what it writes"
+    judge, allows = PermissionJudge(), policy('[[rule]]\ndecision = "allow"\n')
+    judge.grants.add(command("make"))
+    runs = replace(command("make"), method="terminal")
+    assert judge.decide(runs, allows).rule == "user.toml:1"
+    assert [judge.decide(runs, policy()).outcome for _ in range(2)] == ["allow", "ask"]

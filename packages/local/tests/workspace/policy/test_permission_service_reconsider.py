@@ -97,6 +97,15 @@ async def test_always_is_the_rule_that_was_shown(tmp_path: Path) -> None:
     assert await denied.may("npm", "test")
 
 
+async def test_always_ends_with_its_rule(tmp_path: Path) -> None:
+    denied = Denied(tmp_path)
+    assert not await denied.may("npm", "test")
+    assert await denied.answer("always") == "always"
+    (rule,) = denied.remembered_rules.rules()
+    assert denied.remembered_rules.forget(rule.line)
+    assert not await denied.may("npm", "test")
+
+
 @pytest.mark.parametrize("option", ["reject", None])
 async def test_a_no_stays_a_no_and_is_asked_once(option: str | None, tmp_path: Path) -> None:
     denied = Denied(tmp_path)
@@ -130,3 +139,27 @@ async def test_what_could_not_be_told_again_is_allowed_always_or_not_at_all(tmp_
     assert await denied.answer("always") == "always"
     assert [option.kind for option in denied.seen[0].options] == ["allow_always", "reject_once"]
     assert await denied.chosen(tool)
+
+
+async def test_another_patch_or_a_further_change_is_another_act(tmp_path: Path) -> None:
+    def patching(text: str) -> v1.ToolCallUpdate:
+        patch = f"@@ -1,1 +1,1 @@\n-a\n+{text}\n"
+        return v1.ToolCallUpdate(
+            tool_call_id="1", kind="edit", raw_input={"file_path": "a.py", "diff": patch}
+        )
+
+    def editing(*texts: str) -> v1.ToolCallUpdate:
+        edits = [{"old_string": text, "new_string": f"{text}2"} for text in texts]
+        return v1.ToolCallUpdate(
+            tool_call_id="1", kind="edit", raw_input={"file_path": "a.py", "edits": edits}
+        )
+
+    for shown, other in ((patching("b"), patching("evil")), (editing("a"), editing("a", "b"))):
+        denied = Denied(tmp_path)
+        assert not await denied.chosen(shown)
+        assert await denied.answer("allow") == "allow"
+        assert not await denied.chosen(other)
+        denied = Denied(tmp_path)
+        assert not await denied.chosen(shown)
+        assert await denied.answer("allow") == "allow"
+        assert await denied.chosen(shown)

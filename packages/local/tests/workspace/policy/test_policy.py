@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dragoman_local.workspace.policy.act_reader import act_of_file
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.act_reader import act_of_file, act_of_server
 from dragoman_local.workspace.policy.decision import STRICTNESS
 from dragoman_local.workspace.policy.policy import Policy
 from tests.every import every
@@ -278,3 +279,64 @@ def test_explaining_shows_every_rule_and_why_it_does_not_speak() -> None:
         "the command cannot be allowed by a rule: the command contains a substitution ($)",
     ]
     assert decision.outcome == "ask"
+
+
+ALLOWS, DENIES, ASKS = (f'[[rule]]\ndecision = "{outcome}"\n' for outcome in ("allow", "deny", "ask"))
+MANY = " ".join(f"a{number}" for number in range(400))
+
+
+@every(
+    ("rules", "act", "expected"),
+    [
+        ("", act_of_file("read", f"{ROOT}/a.py", SETTING), "allow"),
+        ("", act_of_file("read", "/etc/hosts", SETTING), "ask"),
+        (ALLOWS, command("touch hub policy agents"), "allow"),
+        (ALLOWS, command("dragoman hub"), "ask"),
+        (f"{ALLOWS}unreadable = true", command(f"echo $(x); touch {MANY} .git/config"), "ask"),
+        (f"{ALLOWS}unreadable = true", command(f"cat > x <<EOF\n{MANY}\nEOF"), "allow"),
+        (f"{ALLOWS}unreadable = true", command("git mv x bare/HEAD"), "ask"),
+        (ALLOWS, replace(command("python3 /x/y.py"), roots=()), "allow"),
+        (ALLOWS, command("python3 /x/y.py"), "ask"),
+        (ALLOWS, command("make", cwd=f"{ROOT}/../other"), "ask"),
+        (ALLOWS, replace(command("cd /x && ls", cwd="/y"), roots=()), "allow"),
+        (f'{ALLOWS}kind = "read"', tool("read", "a.py", raw_input={"x": "some words"}), "ask"),
+        (f'{ALLOWS}kind = "other"', tool("other", "a.py", raw_input={"x": "some words"}), "allow"),
+        (
+            f'{ALLOWS}kind = "execute"\nunreadable = true',
+            tool("execute", raw_input={"command": "make", "x": "some words"}),
+            "allow",
+        ),
+        (
+            f'{ALLOWS}path = "src/**"\nunreadable = true',
+            tool("execute", "src/a.py", raw_input={"command": "make", "x": "some words"}),
+            "allow",
+        ),
+        (f'{ALLOWS}command = "tox **"\nunreadable = true', command("rm $(x)"), "ask"),
+        (f'{DENIES}kind = "read"', tool("read", "a.py", raw_input={"diff": "x"}), "deny"),
+        (f'{DENIES}kind = "edit"', tool("read", "a.py", raw_input={"diff": "x"}), "deny"),
+        (f'{DENIES}kind = "fetch"', tool("read", "a.py", raw_input={"diff": "x"}), "ask"),
+        (f'{DENIES}command_line = "ls"', tool("edit", "a.py"), "ask"),
+        (f'{DENIES}project = "/**"', replace(tool("edit", "a.py"), roots=()), "ask"),
+    ],
+)
+def test_each_condition_of_a_rule_and_of_a_guard_decides(rules: str, act: Act, expected: str) -> None:
+    assert policy(rules).decide(act).outcome == expected
+
+
+def test_the_variables_of_a_server_are_its_owners_and_no_doubt() -> None:
+    server = act_of_server({"command": "y", "env": {"LD_PRELOAD": "1"}}, SETTING)
+    rules = policy(f'{DENIES}method = "mcp"\ncommand = "x"').about_servers()
+    assert rules.decide(server).outcome == "allow"
+
+
+def test_no_remembered_answer_is_one_about_guarded_files() -> None:
+    chosen = policy(remembered=ALLOWS)
+    assert chosen.decide(tool("edit", "a.py")).outcome == "allow"
+    assert chosen.decide(tool("edit", ".git/config")).outcome == "ask"
+
+
+@pytest.mark.parametrize("first", ["asks", "denies"])
+def test_where_a_rule_that_denies_might_apply_no_other_doubt_stands_in_front_of_it(first: str) -> None:
+    asks, denies = f'{ASKS}command = "make"\n', f'{DENIES}command = "rm"\n'
+    chosen = policy(asks + denies if first == "asks" else denies + asks, approve="all")
+    assert chosen.decide(command("$(x)")).outcome == "deny"

@@ -371,7 +371,7 @@ def _join(scripts: Sequence[CommandScript]) -> CommandScript | None:
 def _read(command: object, args: object, title: str) -> CommandScript:
     if isinstance(command, str) and not args:
         return read_line(command)
-    words = [command, *args] if isinstance(command, str) and isinstance(args, list) else command
-    if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-        return read_arguments(words)
+    match [command] if isinstance(command, str) else command, args or []:
+        case list() as words, list() as more if words and all(isinstance(each, str) for each in words + more):
+            return read_arguments(words + more)
     return unknown_command(title)

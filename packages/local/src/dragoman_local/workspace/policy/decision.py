@@ -50,8 +50,11 @@ class PolicyDecision(Struct, frozen=True, kw_only=True):
 
 
 def strictest(*decisions: PolicyDecision) -> PolicyDecision:
-    """Return the strictest decision; among equals one by a rule, then the first."""
-    return max(decisions, key=lambda decision: (STRICTNESS[decision.outcome], decision.is_rule))
+    """Return the strictest decision; among equals one by a rule, one that needs a person, or the first."""
+    return max(
+        decisions,
+        key=lambda decision: (STRICTNESS[decision.outcome], decision.is_rule, decision.needs_person),
+    )
 
 
 # Options.

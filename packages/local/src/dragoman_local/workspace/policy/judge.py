@@ -92,7 +92,7 @@ class Grants:
             given = self._given(act)
             for want, grant in given:
                 # Whoever may change a file may look at it first, and then still change it.
-                if grant.verb == want.verb and grant in self._grants:
+                if grant.verb == want.verb:
                     self._grants.remove(grant)
         return bool(given)
 
@@ -119,10 +119,12 @@ class Grants:
 
 def _gives(grant: Grant, want: Grant) -> bool:
     """Whether what is wanted was granted: of a write, its result. It is one change, of the file as it is."""
-    if grant.about != want.about or want.verb == "read":
-        return grant.about == want.about and grant.verb in ("read", "edit")
-    is_shown = want.verb != "edit" or result_of(grant.changes, want.changes[0].old) == want.changes[0].new
-    return grant.verb == want.verb and is_shown
+    if grant.about != want.about or want.verb != "edit":
+        return grant.about == want.about
+    results = [result_of(grant.changes, change.old) for change in want.changes]
+    # What cannot be applied has no result, nor has a patch a text: only the very same will do.
+    is_shown = None not in results and results == [change.new for change in want.changes]
+    return want.changes != () and (is_shown or grant.changes == want.changes)
 
 
 def grants_in(act: Act) -> list[Grant]:
@@ -371,7 +373,7 @@ class PermissionJudge:
     def with_remedy(self, act: Act, decision: PolicyDecision, policy: Policy) -> PolicyDecision:
         """Return a denial with the command line that would allow it for always, if there is one."""
         line = allow_line(act)
-        return replace(decision, remedy=line) if line and self._would_hold(act, "allow", policy) else decision
+        return replace(decision, remedy=line) if self._would_hold(act, "allow", policy) else decision
 
     def turnstile(self, session_id: str) -> asyncio.Lock:
         """A lock for decisions outside the event loop, so that questions of a session stay in order."""

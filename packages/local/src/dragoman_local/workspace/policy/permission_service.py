@@ -168,10 +168,10 @@ class PermissionService:
         """Note that a person elsewhere has answered a request: the effects of a yes are not asked again.
         Blocks.
         """
-        kinds = {each.option_id: each.kind for each in usable_options(request.options)}
-        if option is not None and kinds.get(option) in ("allow_once", "allow_always"):
+        kind = next((each.kind for each in usable_options(request.options) if each.option_id == option), None)
+        if kind in ("allow_once", "allow_always"):
             act, _ = self.read_request(request)
-            decision = PolicyDecision(outcome="allow", rule="", why=why_of(kinds[option], "person"))
+            decision = PolicyDecision(outcome="allow", rule="", why=why_of(kind, "person"))
             self._judge.settle(act, decision, request.options, option, by="person")
 
     async def reconsider(self, asker: Asker | None) -> tuple[Act, str] | None:

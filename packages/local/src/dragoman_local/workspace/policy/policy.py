@@ -175,7 +175,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         # A word that may be anything is not a reason: else nothing with a variable in it could be approved.
         if touches(self.protected_paths, part, is_sure=True) is not Certainty.NO:
             why = "this would change files that decide what agents may do"
-        elif part.words is not None and TOO_MANY in part.paths:
+        elif TOO_MANY in part.paths:
             why = "this names more paths than Dragoman checks"
         elif any(
             "dragoman" in map(name_of, words) and not _DECIDING.isdisjoint(words)
@@ -221,7 +221,8 @@ def _first_match(
             return doubt, PolicyDecision(
                 outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True
             )
-        if result.certainty is Certainty.PERHAPS and not doubt:
+        # Of several doubts the first counts, but one that only a person may dismiss is never behind another.
+        if result.certainty is Certainty.PERHAPS and (not doubt or rule.decision == "deny"):
             doubt = (
                 PolicyDecision(
                     outcome="ask",

@@ -172,8 +172,7 @@ def _objections(rule: PolicyRule, part: ActPart) -> Iterator[str]:
         yield why
     if rule.kind and not act.kinds <= set(rule.kind):
         yield "the rule is for other kinds of tools"
-    is_claim = bool(rule.kind) and "other" not in rule.kind and act.method == "permission"
-    if is_claim and act.script is None and not act.is_clear:
+    if rule.kind and "other" not in rule.kind and act.script is None and not act.is_clear:
         yield "the agent's description does not show that it is of this kind"
     if rule.path:
         if act.script is None and (texts := (*act.unknown_texts, *act.doubts)):
