@@ -20,6 +20,7 @@ REASONS: dict[str, str] = {
     "dragoman_hub/engine/live_session.py": "where a session meets journal, agent and clients",
     "dragoman_local/workspace/line_history.py": "one answer: whose each line is, through all snapshots",
     "dragoman_local/secrets/named.py": "one search: what a name says of its value, for each notation",
+    "dragoman_local/secrets/places.py": "one table: a row for each command, call and statement",
     "dragoman_local/workspace/tree_store.py": "one store: its tables, and all that reads and writes them",
     "tests/sandbox/breakouts.py": "one program, a few lines an attempt: another user runs it as one file",
     "tests/hub/session/test_machine.py": "one table: a case for each event and each effect of `step`",

@@ -23,7 +23,8 @@ _DATA = re.compile(
     re.M | re.I,
 )
 _ROW = re.compile(
-    r"^[ \t]+[\w.\"'-]+:[ \t]+(?:[|>][+-]?[ \t]*\n(?P<deep>[ \t]+)|[\"'])?(?P<secret>[^\s\"'|>][^\n\"']*)",
+    r"^[ \t]+[\w.\"'-]+:[ \t]+(?:[|>][+-]?[ \t]*\n(?P<deep>[ \t]+)|[\"'])?(?P<secret>[^\s\"'|>]"
+    r"[^\n\"']*(?:\n(?P=deep)[^\n]*)*)",
     re.M,
 )
 
@@ -142,12 +143,13 @@ def insert_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 _SECTION = re.compile(
-    r"(?P<indent>[ \t]*)(?:- )?(?:\[{1,2}[\w.]*?\b(?P<table>\w[\w-]*)\]{1,2}"
-    r"|[\"']?(?P<name>[\w.-]+)[ \t]*[\"']?[ \t]*(?:=>|[:=])[ \t]*[{\[]?)[ \t\r]*"
+    r"(?P<indent>[ \t]*)(?:[#*>-]{1,4} )?(?:\[{1,2}[\w.]*?\b(?P<table>\w[\w-]*)\]{1,2}"
+    r"|[\"']?(?P<name>(?:(?!(?:class|def|if|elif|else|for|while|with|case|struct|enum|interface|type|func)\b)"
+    r"[A-Za-z]+ ){1,4}\w+s|[\w.-]+)[ \t]*[\"']?[ \t]*(?:=>|[:=])[ \t]*[{\[]?)[ \t\r]*"
 )
 _SETTING = re.compile(
-    r"[ \t]*(?:- )?(?:[\"']?(?P<name>[\w.@-]+)[ \t]*[\"']?[ \t]*(?:=>|[:=])[ \t]*)?"
-    r"[\"']?(?P<secret>[\w+/.!\#$%&*=@^~-]{8,200})[ \t]*[\"']?[ \t]*[,;]?[ \t\r]*"
+    r"[ \t]*(?:(?:[*•-]|\d{1,2}[.)]) )?(?:[\"']?(?P<name>[\w.@-]+)[ \t]*[\"']?[ \t]*(?:=>|[:=])[ \t]*)?"
+    r"[\"']?(?P<secret>[\w+/.!?\#$%&*=@^~-]{8,200})[ \t]*[\"']?[ \t]*[,;]?[ \t\r]*"
 )
 
 
@@ -155,7 +157,11 @@ def _section_spans(text: str, at: int, head: re.Match[str]) -> Iterator[tuple[in
     """Return random values below a name that may tell of several secrets: `[passwords]`, `api_keys:`."""
     is_telling_head = is_telling((head["table"] or head["name"]).removesuffix("s"))
     for line in text[at : at + LONGEST_TABLE].split("\n") if is_telling_head else ():
-        is_deeper = len(line) - len(line.lstrip(" \t")) > len(head["indent"]) or line[:2] == "- "
+        is_deeper = len(line) - len(line.lstrip(" \t")) > len(head["indent"]) or line[:2] in (
+            "- ",
+            "* ",
+            "1.",
+        )
         if line.strip() and (line[0] == "[" if head["table"] else not is_deeper):
             return
         row = _SETTING.fullmatch(line)
@@ -170,7 +176,7 @@ def _section_spans(text: str, at: int, head: re.Match[str]) -> Iterator[tuple[in
 
 
 def _is_telling_head(cell: str) -> bool:
-    return is_telling(cell) or cell.strip("\"'` \r").lower() in ("pass", "pw")
+    return is_telling(cell) or cell.strip("\"'` \r").lower() in ("pass", "pw", "otp", "authentication_string")
 
 
 def _column_spans(

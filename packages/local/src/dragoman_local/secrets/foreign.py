@@ -11,7 +11,8 @@ from dragoman_local.secrets.words import places_of
 WORDS = (
     *("kennwort", "contraseña", "contrasena", "senha", "wachtwoord", "mot de passe", "mot_de_passe"),
     *("hasło", "lösenord", "heslo", "jelszó", "şifre", "пароль", "κωδικός", "パスワード", "密码", "密碼"),
-    *("비밀번호", "clave", "schlüssel"),
+    *("salasana", "passord", "adgangskode", "slaptažodis", "mật khẩu", "kata sandi", "лозинка", "סיסמה"),
+    *("parolă", "clé secrète", "clé api", "clave secreta", "chave secreta", "비밀번호", "clave", "schlüssel"),
 )
 
 
@@ -47,7 +48,8 @@ def may_be_foreign(text: bytes, low: str) -> bool:
 
 _TOLD = re.compile(
     rf"(?:{'|'.join(WORDS)})[^:：=\n\"'`]{{0,25}}?"
-    r"[\"'`]?\s*(?:[:：=]|\b(?:es|est|ist|lautet|is|é|è|je)\b:?|は|是|\s)\s*[\"'`«「]?\s*"
+    r"[\"'`]?\s*(?:[:：=]|\b(?:es|est|ist|lautet|is|é|è|je|"
+    r"(?<=salasana )on|er|är|là)\b:?|は|是|\s)\s*[\"'`«「]?\s*"
     r"(?P<secret>(?=\S*\d)[^\s\"'`»」,。、]{4,64})"
 )
 _ALONE = re.compile(

@@ -44,8 +44,8 @@ _SCHEME = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ANY_SCHEME = re.compile(r"[A-Za-z][\w-]{2,30} +(?:auth=)?(?=[^\s\"]{16})(?=[^\s\"]*\d)", re.ASCII)
-_BARE_ENV = re.compile(r"(?:[^\s\x1b\"'`\\;]++|;(?![\s\"'`\\]|\Z)|\\/){1,64}+")
-_BARE = re.compile(r"(?:[^\s\x1b\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
+_BARE_ENV = re.compile(r"(?:[^\s\x1b\"'`\\;]++|;(?![\s\"'`\\]|\Z)|\\+[/$!#&*?@%^]){1,64}+")
+_BARE = re.compile(r"(?:[^\s\x1b\"'`\\;&|,<>(){}\[\]]++|\\+[/$!#&*?@%^]){1,64}+")
 _BARE_SETTING = re.compile(r"[^;\s\"'`\\]+")
 _BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]++|\\/){1,64}+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
@@ -69,7 +69,7 @@ class NamedHint(NamedTuple):
     match: re.Match[str]
 
 
-_NO_SIGN = r"[^\s\d\"'`\\:=!?|<>\])*{,.\x1b→—–âãÂÃèé-]"
+_NO_SIGN = r"[^\s\d\"'`\\:=!?|<>\])(*{,.\x1b→—–âãÂÃèé-]"
 _PROSE = (
     r"[\w.-]{0,48}+,? (?!(?:type|description|sensitive|nullable|noecho|value|default|str|string"
     r"|for|of|to|on|at|in|between|del|du|de|der|f[^a-z]\S*|is|was|are|ist|lautet|es|est|from|used|will|should"
@@ -83,7 +83,7 @@ _TAG_ENDS = ("</", "<!", "<\\/")
 
 
 _ALONE_NO_NAME = {
-    "key": r"(?:(?<=[\w.?&-]key)|(?<=(?:api|ess|ret|ate) key)|(?=[\w.-]*_b64))",
+    "key": r"(?:(?<=[\w.?&-]key)|(?<=(?:api|ess|ret|ate|ter|ing|ion|nse|ice) key)|(?=[\w.-]*_b64))",
 }
 """What must stand around a stem that is an ordinary word."""
 
@@ -112,6 +112,7 @@ def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint
                     yield NamedHint(name, start, match)
 
 
+_BEFORE_KEY = {"api ", "ess ", "ret ", "ate ", "ter ", "ing ", "ion ", "nse ", "ice "}
 _COLOUR = re.compile(r"(?:\x1b|\\u001b)\[[\d;]*m")
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 
@@ -125,8 +126,8 @@ def name_start(low: str, at: int) -> int:
     if first and low[first - 1] == "\\" and first < at:
         # The letter of an escape is not a letter of the name.
         first += 5 if low[first] == "u" and first + 5 <= at else 1
-    # API key, access key, secret key, private key
-    is_second = first == at and low[max(0, first - 4) : first] in ("api ", "ess ", "ret ", "ate ")
+    # API key, access key, secret key, private key, master key
+    is_second = first == at and low[max(0, first - 4) : first] in _BEFORE_KEY
     return name_start(low, first - 1) if is_second else first
 
 
@@ -137,8 +138,9 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
     has_sign = any(match[kind] is not None for kind in ("sign", "tag", "said", "pair")) or (
         match["beside"] is not None and name == "PSK"
     )
-    if match["sign"] is not None and _OPENS_SEVERAL.search(match["sign"]) and is_several(name):
-        return True
+    if match["sign"] is not None and is_several(name):
+        value = _PLAIN_ITEM.match(text, match.end())
+        return _OPENS_SEVERAL.search(match["sign"]) is not None or (value is not None and is_mixed(value[0]))
     if is_telling(name) or (
         has_sign and name.lower() in ("pass", "pw", "psk", "otp", "totp", "_auth", "auth")
     ):
@@ -160,7 +162,8 @@ _OPENS = re.compile(r"(?:(?<!\x1b)(?<!001b)\[|\{)[^\]}]*\Z")
 _OPENS_SEVERAL = re.compile(r"(?:[\[{]|(?<![\w\])])\()[^\]})]*\Z")
 """Between a name and its value: the beginning of a list or a table."""
 _ITEM = re.compile(
-    rf"[)\]}}]?{BREAK}{{0,8}}+,{BREAK}{{0,30}}+(?:[(\[{{]{BREAK}{{0,30}}+)?(?:(?:{QUOTE})?(?P<key>[\w.@/-]{{1,64}})(?:{QUOTE})?{SPACE}{{0,4}}"
+    rf"(?:[)\]}}]?{BREAK}{{0,8}}+,|;){BREAK}{{0,30}}+(?:[(\[{{]{BREAK}{{0,30}}+)?(?:(?:{QUOTE})?"
+    rf"(?P<key>[\w.@/-]{{1,64}})(?:{QUOTE})?{SPACE}{{0,4}}"
     rf"(?:=>|[:=]){BREAK}{{0,30}}+[(\[{{]?)?{BREAK}{{0,30}}+(?={QUOTE})",
     re.ASCII,
 )
@@ -189,6 +192,7 @@ def _is_item(value: str, name: str) -> bool:
 
 
 _IN_ADDRESS = re.compile("%(?:2[0267Cc]|3[ADFadf]|7[Bb])")
+_IN_CODE = re.compile(r"\\+u00(?:2[267]|3[acdeACDE])")
 _IN_HTML = re.compile("&(?:(?i:quot|amp|apos)|#3[49]);")
 
 
@@ -200,12 +204,14 @@ def readings(text: str) -> Iterator[str]:
     # Each pattern begins with its sign, so that places are found quickly.
     plain = _IN_ADDRESS.sub(_meant, text) if "%" in text else text
     plain = _IN_HTML.sub(_meant, plain) if "&" in text else plain
+    plain = _IN_CODE.sub(_meant, plain) if "\\u00" in text else plain
     if plain != text:
         yield plain
 
 
 def _meant(sign: re.Match[str]) -> str:
-    return urllib.parse.unquote(html.unescape(sign[0])).ljust(len(sign[0]))
+    plain = chr(int(sign[0][-2:], 16)) if sign[0][0] == "\\" else urllib.parse.unquote(html.unescape(sign[0]))
+    return plain.ljust(len(sign[0]))
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
@@ -248,6 +254,11 @@ _LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[
 """What data have behind such names that is no secret: a word, words, a dotted name."""
 _IS_KEY = re.compile(rf"{QUOTE}{SPACE}{{0,4}}:")
 _LIST_GOES_ON = re.compile(rf"{QUOTE}{SPACE}{{0,4}},")
+_JOINED = re.compile(
+    rf"{QUOTE}{BREAK}{{0,20}}+(?:(?:\+|\.\.?|&){BREAK}{{0,20}}+|(?<= )(?={QUOTE}[^\s\"'`\\]{{0,99}}\d))"
+    rf"{QUOTE}(?P<secret>[^\s\"'`\\]{{4,200}})(?={QUOTE})"
+)
+"""The next part of a text in quotes that is written in parts."""
 _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
@@ -296,6 +307,9 @@ def _quoted_value(
         if scheme := _SCHEME.match(text, start, end):
             start = scheme.end()
         yield start, end
+        while joined := _JOINED.match(text, end):
+            yield joined.span("secret")
+            end = joined.end()
 
 
 def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, is_last: bool) -> Doubt | None:
@@ -340,7 +354,10 @@ def _line_value(text: str, at: int, hint: NamedHint) -> Iterator[tuple[int, int]
     """A name, a space and a value: all of a line, or within a sentence behind the name of a password."""
     is_line = _LINE_HEAD.search(text, max(0, hint.start - 64), hint.start)
     value = (_LINE_VALUE if is_line else _WORD_VALUE).match(text, at)
-    is_value = value and not _names_the_name(value[1], hint.name) and (is_line or is_password(hint.name))
+    is_key = value is not None and len(value[1]) >= 24 and is_mixed(value[1])
+    is_value = (
+        value and not _names_the_name(value[1], hint.name) and (is_line or is_key or is_password(hint.name))
+    )
     if value and is_value and looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
         yield value.span(1)
 
@@ -359,6 +376,9 @@ def _bare_value(
     if block := _BLOCK.match(text, at):
         if kind == "sign" and sign.strip() == ":" and not is_placeholder(block["secret"]):
             yield block.span("secret")
+        return
+    if groups := _GROUPS.match(text, at):
+        yield groups.span(groups.lastgroup or "")
         return
     before = text[hint.start - 1 : hint.start]
     is_auth = name.lower() in ("_auth", "auth") and before not in ("?", "&")
@@ -404,8 +424,23 @@ def _bare_value(
     is_pin = is_pin or (kind in ("said", "sign") and _is_said_word(text, at, hint))
     if word and not _names_the_name(word, name) and (is_pin or looks_secret(word, doubt, is_quoted=is_plain)):
         yield at, at + len(word)
+        while (item := _NEXT.match(text, at + len(word))) and _is_item(item["secret"], hint.name):
+            yield item.span("secret")
+            at, word = item.end(), ""
 
 
+_GROUPS = re.compile(
+    r"(?=[^\n]{0,100}\d)(?P<secret>(?:[0-9A-Fa-f]{4}[ :-]){3,31}[0-9A-Fa-f]{4}|"
+    r"(?:[0-9A-Fa-f]{2}[ :-]){7,63}[0-9A-Fa-f]{2}"
+    r"|(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![\w:-])"
+    r"|(?:(?:[\w. ]{0,24}(?:\[\d*\])?[ !]?)[(\[{]{1,2}\s*)(?P<numbers>"
+    r"(?:0x[0-9A-Fa-f]{1,2}\s*,\s*){7,511}0x[0-9A-Fa-f]{1,2})",
+    re.ASCII,
+)
+"""A key in groups of as many signs, or as numbers."""
+_PLAIN_ITEM = re.compile(r"[\w+/.!?#$%&*@^~-]{8,200}(?![\w(\[{])", re.ASCII)
+_NEXT = re.compile(r"(?:,|,? or|,? and| \||;)[ \t]+(?P<secret>[^\s\"'`\\,;()\[\]{}<>=:]{6,128})(?=[\s,;]|\Z)")
+"""Another value behind one."""
 _SAYS_WHOSE = re.compile(
     r"(?:(?i:user(?:[ _-]?name)?|login|e-?mail|account)(?:[:=]| is|) +[^\s:=,;|/(){}]{2,64}"
     r"(?:,| /| \||;| and)(?: the)? +"
@@ -429,7 +464,7 @@ def _is_said_word(text: str, at: int, hint: NamedHint) -> bool:
     )
 
 
-_ENDS_LINE = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)")
+_ENDS_LINE = re.compile(r"(?:[^\s\"'`,;{}()\[\]\\]++|\\+[$!#&*?@%^]){1,64}+[ \t\r]*(?:\n|\\n|\Z|#)")
 """One word comes, and then the line is over."""
 _TYPES = frozenset(
     {"String", "Str", "Text", "Any", "Optional", "Buffer", "Bytes", "Char", "Vec", "Data", "NSString"}
@@ -465,7 +500,8 @@ def _bare_place(
     inner_start = max(line_start, *(text.rfind(quote, line_start, start) + 1 for quote in "\"'"))
     if sign == "=":
         if text[start - 1 : start] in ("?", "&"):
-            return _BARE_QUERY, Doubt.NONE
+            # A program is shown in addresses, too.
+            return _BARE_QUERY, Doubt.RANDOM if name.lower() == "code" else Doubt.NONE
         if name.isupper() or name.lower() in ("_auth", "_authtoken", "_password"):
             return (_BARE_ENV if is_alone and head != "env" else _BARE), Doubt.NONE
         is_plain_line = not _CODE_SIGNS.search(text, inner_start, start)

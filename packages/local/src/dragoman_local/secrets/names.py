@@ -46,10 +46,11 @@ _NO_PASSWORDS = _words(
 _KEY_OWNERS = _words(
     """
     access account admin aes algolia anthropic api app auth authorization cipher client consumer cookie
-    crypto data datadog decryption deploy encrypt encryption fcm functions gemini github google hmac host ikm
-    ingest integration jwt license live mailgun maps master openai personal preshared private psk recovery
-    rest role root routing sas secret sendgrid server service session shared signature signing ssh storage
-    stripe subscription symmetric unseal validation vapid vault wallet webhook wpa write
+    crypto data datadog decryption deploy encrypt encryption fcm functions gemini genie github google
+    hmac host ikm ingest integration jwt license live mailgun maps master openai personal preshared
+    private psk recovery rest role root routing sas secret sendgrid server service session shared
+    signature signing ssh storage stripe subscription symmetric unseal validation vapid vault wallet
+    webhook wpa write
     """
 )
 """What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none."""
@@ -135,7 +136,7 @@ def _is_telling_part(parts: tuple[str, ...], at: int) -> bool:
             part not in {"auth", "signature", "sig", "pass", "pw", "bearer", "jwt", "otp", "psk", "passe"}
             or len([part for part in parts if part.isalpha()]) > 1
         )
-    is_key = part == "key" and at > 0 and parts[at - 1] in _KEY_OWNERS
+    is_key = part in ("key", "salt") and at > 0 and parts[at - 1] in _KEY_OWNERS
     return is_key or part.endswith(_ENDS) or (part.endswith("pass") and part not in _NO_PASSWORDS)
 
 
@@ -174,7 +175,7 @@ _PLACEHOLDERS = _words(
 )
 _REFERENCE = re.compile(
     r"""\$(?:\{|\(|\w+\b(?![!@\#%^&*])|\{\{)|<[^<>]*>?$|\{\{|\{%|%[({]|%\w+%$|%[sdrv]\b|@\{|\#\{
-    |\{[\w.:!$()\[\]'"]*\}$
+    |\{[\w.:!$()\[\]'"]*\}$|[*&][a-z][a-z_-]*$
     |(?:process|os|env|config|settings|self|this|args|opts|options|params|request|req|cfg|secrets|vars|var|local
     |data|ctx|context|user|app|props|state|event|kwargs|options)\s*[.\[(]
     |(?:op|vault|file|keyring|env|secret|secretref|ssm|arn|ref\+\w+|https?|wss?|data|urn)(?::|%3A)|ENC\[|!\w
@@ -273,9 +274,10 @@ def _is_code(value: str) -> bool:
             or (
                 len(value) < 16
                 and "$" not in value[1:]
+                and not _is_scrambled(value)
                 and ("_" in value or "." in value or value[0].isupper())
             )
-            or (len(value) >= 16 and has_name_words(value))
+            or (len(value) >= 16 and has_name_words(value) and not (value.isupper() and value.isalnum()))
         )
     )
 
@@ -300,6 +302,12 @@ _MIXED = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d).{8,}|[0-9a-f]{20
 def is_mixed(value: str) -> bool:
     """Whether it has small letters, capitals and digits, or is one long number of base 16; and is no name."""
     return _MIXED.fullmatch(value) is not None and not has_name_words(value)
+
+
+def _is_scrambled(value: str) -> bool:
+    """Whether letters of both cases and digits change too often for a name of a few characters."""
+    words = [part for part in _PARTS.findall(value) if part.isalpha()]
+    return _MIXED.fullmatch(value) is not None and sum(map(len, words)) < 2.5 * len(words)
 
 
 def is_login(value: str) -> bool:

@@ -41,15 +41,28 @@ _REAL = frozenset({"test", "foo", "bar", "user", "name", "login", "id"})
 _WORD = r"(?P<secret>(?<=[\"'])[^\"'`\\\n]{1,200}(?=\\*[\"'])|[^\s\"'`\\;|&<>]{1,1024}+)"
 _VALUE = rf"(?:{QUOTE})?{_WORD}"
 _LOGIN_PAIR = rf"(?:{QUOTE})?[^\s:\"'`\\]{{1,100}}:(?P<secret>[^\s\"'`\\]+)"
-_TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*(?:some\(|b)?{QUOTE}(?P<secret>[^\"'`\\\n]+)"
+_TWO_WORDS = (
+    rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}(?:\.\w+\(\))?\s*,\s*(?:some\(|b)?{QUOTE}(?P<secret>[^\"'`\\\n]+)"
+)
 _PRINT = r"(?:echo|printf) +(?:-\w+ +|[\"']?%s(?:\\n)?[\"']? +)?"
 _TAKES = (
     r"(?:--password-stdin|--with-token|--stdin|(?:ch)?passwd|sudo -S|secrets? (?:create|add|set|put|versions)"
-    r"|luks\w+|passphrase-fd|pass stdin|cryptsetup|kinit|login)"
+    r"|luks\w+|passphrase-fd|pass stdin|cryptsetup|kinit|login|secret-tool store|pass insert|keyring set"
+    r"|base64 (?:-d|--decode)[^\n]{0,40}(?:pass|secret|token|key))"
 )
 """Commands and options that read a secret from their input."""
 _RANDOM = r"(?P<random>(?=[^\s\d]*\d)(?=[^\sa-z]*[a-z])(?-i:[\w.-]{24,}))(?=\s|\\|\"|\Z)"
 _ARGS = r"[^\n;|&]{0,300}?"
+_VALUE_NAME = r"value(?=[\"'`\\ \t]*[:=])"
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_LONG = r"(?P<random>(?-i:(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z]))[\w+/-]{32,128}={0,2})(?=\s|\\|\"|\Z)"
+_BELOW = rf"{SPACE}*(?:(?:\r|\\+r)?(?:\n|\\+n)){{1,2}}"
+_CODES = r"(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3}"
+_KEY_PART = rf"{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}"
+_KEY_PARTS = (
+    rf"[\w+/=-]{{20,}}(?:{QUOTE},{BREAK}{{0,8}}{QUOTE}(?:d|p|q|dp|dq|qi){_KEY_PART}[\w+/=-]{{20,}}){{0,5}}"
+)
+"""Numbers of a private key, one behind the other."""
 
 
 _SEPARATOR = rf"(?:{SPACE}|{QUOTE}{SPACE}{{0,2}},?{SPACE}{{0,2}}(?:\w{{1,3}}=)?{QUOTE})"
@@ -81,13 +94,14 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-a": (
         ("http", _option("(?:-a|--auth)", program="https?(?= )", gap="*=?", value=_LOGIN_PAIR)),
         ("redis-cli", _option("-a")),
+        ("snmp", _option("(?-i:-A)", program=r"snmp\w*")),
     ),
     "-p": (
         ("mysql", _option("-p", gap="{0}")),
         ("mariadb", _option("-p", gap="{0}")),
         (" login", _option("-p")),
         ("zip", _option("(?-i:-P)", gap="*")),
-        ("7z", _option("-p", gap="{0}")),
+        *((word, _option("-p", gap="{0}")) for word in ("7z", "unrar")),
         ("mosquitto", _option("(?-i:-P)")),
         ("mongo", _option("(?-i:-p)")),
         ("sqlcmd", _option("(?-i:-P)", gap="*")),
@@ -100,15 +114,20 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("oathtool", _option("-b", program="oathtool")),
         ("curl", _option("(?:-b|--cookie)", value=rf"(?:{QUOTE})?[\w.-]+=(?P<random>[^\s;\"'`\\]+)")),
     ),
-    "-t": (("auth", rf"auth init -t {_VALUE}"),),
-    "-k": (("openssl", _option("-k", program="openssl")),),
+    "-t": (
+        ("auth", rf"auth init -t {_VALUE}"),
+        ("codecov", _option("-t", program="codecov")),
+        (" -t", rf"(?-i: -t){SPACE}+{_LONG}"),
+    ),
+    "-k": (
+        ("openssl", _option("-k", program="openssl")),
+        ("cloudsmith", _option("-k", program="cloudsmith")),
+        (" -k", rf"(?-i: -k){SPACE}+{_LONG}"),
+    ),
     "-n": (("ssh-keygen", _option("(?-i:-N)", program="ssh-keygen")),),
     "-s": (("securestring", rf"(?<=convertto-)securestring{SPACE}+(?:-string{SPACE}+)?{_VALUE}"),),
-    "-x": (
-        ("snmp", _option("(?-i:-A)", program=r"snmp\w*")),
-        ("snmp", _option("(?-i:-X)", program=r"snmp\w*")),
-    ),
-    "-w": (("ldap", _option("-w", gap="*")),),
+    "-x": (("snmp", _option("(?-i:-X)", program=r"snmp\w*")),),
+    "-w": (("ldap", _option("-w", gap="*")), ("generic-password", _option("-w", program="generic-password"))),
     "pass": (
         ("passwd", rf"passwd(?=[^\n]{{0,40}}<<<)[^\n]{{0,40}}<<<{SPACE}*{_LOGIN_PAIR}"),
         (
@@ -122,12 +141,22 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             (
                 f"{verb} ",
                 rf"{verb} (?:{QUOTE}(?P<secret>(?!password|passphrase)[a-z]{{6,64}}(?={QUOTE}))"
-                rf"|(?:{QUOTE})?(?P<random>[^\s\"'`\\]+))(?:{QUOTE})? (?:as|for) (?:\w+ ){{0,3}}pass"
+                rf"|(?:{QUOTE})?(?P<random>[^\s\"'`\\]+))(?:{QUOTE})? (?:as|for|"
+                rf"(?:when|if|once) [\w ]{{2,24}} for) (?:\w+ ){{0,3}}pass"
                 r"(?:word|phrase|code|wort)",
             )
-            for verb in ("use", "enter")
+            for verb in ("use", "enter", "type")
         ),
         ("--pass ", rf"--pass {_VALUE}"),
+        ("user ", r"user \S+,? pass(?:wd)? (?P<random>[^\s\"'`\\]{6,})"),
+        ("plain-text-password-value ", rf"plain-text-password-value {_VALUE}"),
+        ("command", rf"(?<=password[_-])command(?:=|{SPACE})+(?:{QUOTE})?(?:echo|printf) +{_VALUE}"),
+        ("password for ", rf"password for [^=\n]{{1,80}} = {QUOTE}(?P<secret>[^\"'`\\]+)"),
+        (
+            "random_password",
+            rf"random_password[^;]{{0,400}}?\bresult(?:{QUOTE})?{SPACE}*[:=]{SPACE}*{QUOTE}(?P<secret>"
+            rf"[^\"'`\n]+)",
+        ),
         ("sshpass", _option("-p", program="sshpass", gap="*")),
         ("htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
         ("pass:", rf"(?<!\w)pass:{_VALUE}"),
@@ -140,7 +169,6 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("pass ", rf"(?-i:(?:(?<![^\n\"])|(?<=\\n))PASS) {_VALUE}"),
         ("openssl passwd ", rf"openssl passwd{_ARGS}(?<= )(?:{QUOTE})?(?P<random>[^\s\"'`\\$-][^\s\"'`\\]+)"),
         ("password ", r"password [057] (?P<random>[^\s\"'`\\]+)"),  # of routers
-        ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
         ("requirepass", rf"requirepass{SPACE}+{_VALUE}"),
         ("wpa_passphrase ", rf"wpa_passphrase \S+ {_VALUE}"),
     ),
@@ -156,7 +184,14 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("masterauth", rf"masterauth{SPACE}+{_VALUE}"),
         ("auth ", rf"(?<=[a-z] )auth (?:login )?{_RANDOM}"),
         ("authtoken ", rf"authtoken {_RANDOM}"),
+        ("oauth ", rf"oauth (?P<secret>{_UUID})\b"),
         ("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),
+    ),
+    "cred": (
+        (
+            "cred",
+            r"cred(?:ential)?s?(?:\s+are|\s+is)?[\s:=-]{1,4}[\w.@-]{1,40}:(?P<random>[^\s\"'`\\/:,;()]{6,})",
+        ),
     ),
     "token": (
         (
@@ -168,16 +203,30 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-": (("login ", rf"(?<=[a-z] )login {_RANDOM}"),),
     "secret": (
         ("secret", rf"secret{_ARGS}--(?:value|body|secret-string){SPACE}+{_VALUE}"),
-        ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
+        (
+            "secrets/",
+            rf"secrets/[\w./-]+\"?{SPACE}*<<-?(?:{QUOTE})?\w+(?:{QUOTE})?{_BELOW}(?P<secret>[^\s\"\\]+)",
+        ),
+        (
+            "base64 ",
+            rf"base64 (?:-d|--decode){SPACE}*(?:→|->|\\u2192|(?:\r|\\+r)?(?:\n|\\+n)){SPACE}*"
+            rf"(?P<random>[^\s\"'`\\]+)",
+        ),
+        (
+            r"\*(?=[ \t]+\S{6,64}[ \t]+\*)",
+            rf"\*{SPACE}+(?P<random>(?-i:(?=\S*[A-Z])(?=\S*[a-z]))[^\s\"'`\\*()\[\]{{}}]+){SPACE}+\*(?="
+            rf"{SPACE}*(?:\n|\\+[nr]|\"|\Z))",
+        ),
         ("secret_id=", rf"secret_id={_VALUE}"),
         ("secret ", r"secret [05789] (?P<random>[^\s\"'`\\]+)"),  # of routers
-        (
-            r"value(?= *=)",
-            r"value *= *'(?P<random>[^'\n]{6,})' +where +\w+ *= *'[\w.-]*(?:secret|password|token|key)",
-        ),
     ),
     "pw": (
         ("rootpw ", r"rootpw +(?:--plaintext +)?(?P<random>[^\s\"'`\\-][^\s\"'`\\]+)"),
+        (
+            "pw ",
+            rf"(?<![a-z])pw (?:for|of|to) [^:\n\\]{{1,60}}:{SPACE}+(?P<random>[^\s\"'`\\]+)(?={SPACE}*"
+            rf"(?:\n|\\+[nr]|\"|\Z))",
+        ),
         ("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),
     ),
     "_": (
@@ -194,9 +243,20 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             "echo ",
             rf"{_PRINT}(?:{QUOTE})?(?:[\w.-]+:)?(?P<secret>[^\s\"'|]+){QUOTE}?{SPACE}*\|[^|\n]{{0,80}}?{_TAKES}",
         ),
-        ("printf ", rf"{_PRINT}(?:{QUOTE})?(?P<secret>[^\s\"'|%]+){QUOTE}?{SPACE}*\|[^|\n]{{0,80}}?{_TAKES}"),
+        (
+            "printf ",
+            rf"{_PRINT}(?:{QUOTE})?(?P<secret>[^\s\"'|%]+(?:{QUOTE} +{QUOTE}[^\s\"'|%]+)*){QUOTE}?"
+            rf"{SPACE}*\|[^|\n]{{0,80}}?{_TAKES}",
+        ),
     ),
     "=": (
+        (
+            _VALUE_NAME,
+            r"value *= *'(?P<random>[^'\n]{6,})' +where +\w+ *= *'[\w.-]*(?:secret|password|token|key)",
+        ),
+        ("appid=", r"(?<=[?&])appid=(?P<secret>[0-9a-f]{32})\b"),
+        ("algolia", r"algolia\w*=(?P<secret>[0-9a-f]{32})\b"),
+        ("encrypt", rf"encrypt(?:{QUOTE})? *[:=] *{QUOTE}(?P<secret>[\w+/]{{22,43}}={{1,2}}){QUOTE}"),
         (
             "pin",
             rf"(?:(?<![a-z])|(?<=\\[nrt]))pin(?:[ _-]?code)?(?:[ _-](?!is|ist)[a-z]{{2,12}}){{0,3}}"
@@ -212,24 +272,54 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             "hmac",
             rf"hmac\w*(?:(?:\.|::)\w+)?\((?:{QUOTE}\w+{QUOTE},\s*)?b?{QUOTE}(?P<random>[^\"'`\\\n]{{8,}})",
         ),
-        ("secretkeyspec(", rf"secretkeyspec\({QUOTE}(?P<random>[^\"'`\\\n]{{8,}})"),
+        *(
+            (word, rf"{word[:-1]}\((?:[\w.]{{1,40}}\()?b?{QUOTE}(?P<random>[^\"'`\\\n]{{8,}})")
+            for word in ("secretkeyspec(", "securitykey(", "signingkey(", "cookieparser(", "stripe(")
+        ),
+        ("credential", rf"credentials?(?:(?:\.|::)\w{{1,12}})?\(\s*{_TWO_WORDS}"),
         ("fernet(", rf"fernet\(b?{QUOTE}(?P<random>[^\"'`\\\n]{{8,}})"),
         (
             "require(",
             rf"require\({QUOTE}[\w@/.-]+{QUOTE}\)\((?:{QUOTE}\w+{QUOTE},\s*)?{QUOTE}(?P<random>[^\"'`\\\n]{{16,}})",
         ),
+        *(
+            (
+                f"{word}(",
+                rf"{word}\(b?{QUOTE}[\w.@-]{{1,64}}:(?P<random>[^\s\"'`\\]{{6,}}){QUOTE}",
+            )
+            for word in ("buffer.from", "btoa", "b64encode", "base64_encode", "encode64")  # a login
+        ),
+        (
+            "define(",
+            rf"define\({QUOTE}(?:nonce|logged_in|(?:secure_)?auth)_(?:key|salt){QUOTE}, *{QUOTE}"
+            rf"(?P<secret>[^'\n]{{8,}})",
+        ),
+        ("twilio(", rf"twilio\({QUOTE}AC[0-9a-f]{{32}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[0-9a-f]{{32}})"),
         (
             "client(",
             rf"client\({QUOTE}(?:AC[0-9a-f]{{32}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[0-9a-f]{{32}})"
             rf"|(?P<random>[A-Za-z0-9]{{32,64}}){QUOTE}\))",
+        ),
+        *(
+            (
+                word,
+                rf"{word}\([\w.&*>$-]{{1,64}}+\s*,\s*(?:{QUOTE}[^\"'`\\\n]{{1,64}}"
+                rf"{QUOTE}\s*,\s*)?{_TWO_WORDS}".replace("<secret>", "<random>"),
+            )
+            for word in ("connect", "pdo")
         ),
         ("connection(", rf"connection\([\w.]{{1,64}}+\s*,\s*{_TWO_WORDS}"),
     ),
     "{": (
         ("mnemonic", rf"mnemonic{QUOTE}{SPACE}*:{SPACE}*{QUOTE}{_MANY_WORDS}"),
         (
+            _VALUE_NAME,
+            rf"value{QUOTE}{SPACE}?:{SPACE}?{QUOTE}(?P<random>[^\s\"'`\\]{{20,}}){QUOTE}"
+            rf"[^{{}}]{{0,200}}{QUOTE}(?:domain|http_?only|samesite){QUOTE}",
+        ),
+        (
             "kty",
-            rf"kty.{{0,900}}?\b[dk]{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w+/=-]{{20,}})",
+            rf"kty{QUOTE}{SPACE}?:[^{{}}]{{0,1600}}?\b(?:[dkpq]|d[pq]|qi){_KEY_PART}(?P<secret>{_KEY_PARTS})",
         ),
     ),
     "": (
@@ -243,13 +333,44 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             r" code(?=s?(?: is| are|[:=]| \d))",
             r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)|(?<=access)"
-            r"|(?<=confirmation)|(?<=factor)|(?<=sms)|(?<=2fa)|(?<=mfa))"
-            rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
-            r"`?(?P<secret>(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3})\b",
+            r"|(?<=confirmation)|(?<=factor)|(?<=temporary)|(?<=auth)|(?<=reset)|(?<=pairing)|"
+            r"(?<=unlock)|(?<=emergency)|(?<=sms)|(?<=2fa)|(?<=mfa))"
+            rf" codes?(?: is| are|:|=|(?= \d{{6}}\b))(?:{BREAK}|[-*] )+"
+            rf"`?(?P<secret>{_CODES}(?:(?:,|{BREAK}|[-*]|\d\. ){{1,6}}(?=[A-Za-z0-9-]{{6}}){_CODES})*)\b",
         ),
         (
             "assword",
             rf"assword:?(?:{BREAK}|[\"'{{}};*\\]){{1,12}}send(?:line)? (?:-- )?{QUOTE}(?P<secret>[^\"\\]+)",
+        ),
+        (
+            "put-parameter",
+            rf"put-parameter(?=[^\n]*securestring){_ARGS}--value(?:{SPACE}|=)+{_VALUE}",
+        ),
+        ("sp_addlogin", r"sp_addlogin\s+(?:@\w+ *= *)?n?'[^'\n]+',\s*(?:@\w+ *= *)?n?'(?P<secret>[^'\n]+)"),
+        ("obscure ", rf"(?<=rclone )obscure +{_VALUE}"),
+        ("mailgun", r"mailgun[^\n]{0,40}?(?P<secret>[0-9a-f]{32}(?:-[0-9a-f]{8}){2})\b"),
+        ("wifi:", r"(?-i:WIFI:(?:[^\n\"]{0,99}?;)?P:(?P<secret>(?:[^;\\\n]|\\+[;:,\\])+))"),
+        *(
+            (
+                word,
+                rf"{_PRINT}(?:{QUOTE})?(?P<random>[^\s\"'`|%\\$]+)(?:{QUOTE})?{SPACE}*>{{1,2}}"
+                rf"{SPACE}*[\w./~-]{{0,80}}?(?:secret|pass|token|cred)",
+            )
+            for word in ("echo ", "printf ")
+        ),
+        ("send ", rf"send (?:-- )?{QUOTE}(?P<random>[^\s\"'`\\]+)\\+r"),
+        ("snmp-server community ", r"snmp-server community (?P<random>[^\s\"'`\\]+)"),
+        (
+            "enter ",
+            rf"enter (?:{QUOTE})?[\w.@-]{{1,64}}(?:{QUOTE})? (?:and|/|with) (?:{QUOTE})(?P<random>"
+            rf"[^\s\"'`\\]{{6,}}){QUOTE}",
+        ),
+        *(
+            (
+                rf"{word}(?=(?:\t|\\+t)\d)",
+                rf"{word}(?:\t|\\+t)\d+(?:\t|\\+t)[\w.-]+(?:\t|\\+t)(?P<random>[^\s\"\\]{{16,}})",
+            )
+            for word in ("true", "false")  # cookies of a browser
         ),
         (
             "334 ugfz",
@@ -260,7 +381,33 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "key": (
         ("pragma ", rf"pragma (?:hex)?(?:re)?key *= *{QUOTE}(?P<secret>[^\"'\\\n]+)"),
         ("key (?=[067])", r"key [067] (?P<random>[^\s\"'`\\]+)"),  # of routers
+        (
+            "rsakeyvalue",
+            r"rsakeyvalue>[^\n]{0,1600}?<(?:p|d)>(?P<secret>[^<]+(?:</\w+>\s*<(?:q|d[pq]?|inverseq)>[^<]+)*)",
+        ),
+        ("attach ", r"attach (?:database )?'[^'\n]+' as \w+ key '(?P<secret>[^'\n]+)"),
+        ("option key ", rf"option key {QUOTE}(?P<random>[^\"'`\n\\]{{8,63}})"),
+        (
+            "-shared-key ",
+            rf"-shared-key (?:(?:ascii-text|hexadecimal|local|remote|[068]) )*(?:{QUOTE})?(?P<random>"
+            rf"[^\s\"'`\\]{{6,}})",
+        ),
+        ("isakmp key ", r"isakmp key (?:[06] )?(?P<random>[^\s\"'`\\]{6,})"),
+        (
+            "keymaterial",
+            rf"keymaterial(?:{QUOTE})?(?:>|{SPACE}*[:=]{SPACE}*(?:{QUOTE})?)(?P<secret>[^\s<\"'`\\]{{8,}})",
+        ),
+        ("key content", rf"key content{SPACE}*:{SPACE}*(?P<secret>[^\s\"'`\\]+)"),
+        ("geniekey ", rf"geniekey (?P<secret>{_UUID})\b"),
         ("-key ascii-text ", rf"-key ascii-text {QUOTE}(?P<secret>[^\"'`\\\n]+)"),
+    ),
+    "!": (("00d", r"(?-i:00D[A-Za-z0-9]{12,15}!A(?P<secret>[A-Za-z0-9._]{40,}))"),),
+    ">": (
+        (
+            ">>> ",
+            rf">>> [\w.\[\]\"'\\]{{0,64}}(?:password|passwd|secret|token|api_?key)[\w\]\"']*{_BELOW}"
+            rf"{QUOTE}(?P<random>[^\"'`\n\\]+)",
+        ),
     ),
     "/": (
         ("hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
@@ -268,7 +415,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 """By what a text must have, an option, a stem or a sign: a word with which a place begins, and the place."""
-_SIGNS = "|@{/="
+_SIGNS = "|@{/=!>"
 _UNDERSCORE = re.compile("_(?:user|sym_|string )")
 _CALLED = re.compile(r"\((?<=[a1!]\()")
 
@@ -280,30 +427,42 @@ _NAMED_PLACES: tuple[tuple[str, str], ...] = (
         rf" {SPACE}*(?:{QUOTE})?(?P<name>[\w.:/@-]+)(?:{QUOTE})?(?:{SPACE}+|=){_VALUE}",
     ),
     (
-        r"value(?=[\"'`\\ \t]*[:=])",
+        _VALUE_NAME,
         rf"value(?:{QUOTE})?{SPACE}{{0,4}}[:=]{SPACE}{{0,4}}{QUOTE}(?P<secret>[^\"'`\\\n]{{1,200}}){QUOTE}"
         rf"(?:,|{BREAK}){{1,20}}(?:{QUOTE})?(?:name|key|id)(?:{QUOTE})?{SPACE}{{0,4}}[:=]{SPACE}{{0,4}}"
         rf"{QUOTE}(?P<name>[\w.-]+){QUOTE}",
+    ),
+    *(
+        (
+            f"{word} ",
+            rf"{word} (?:{QUOTE})?(?:\$\{{?)?(?P<name>\w+)\}}?(?:{QUOTE})?{_BELOW}(?P<random>[^\s\"'`\\]+)",
+        )
+        for word in ("echo", "printenv")
     ),
     ("env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
 )
 """The same, with a name that must be a telling one."""
 
-_LOGIN_CALL = rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}".replace(
-    "secret", "second"
+_LOGIN_CALL = (
+    rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}\s*,(?:\s*\d+\s*,)?)?"
+    rf"\s*{_TWO_WORDS}".replace("secret", "second")
 )
 _HEADS = {
     "combo": re.compile(r"(?:\s|\\n|[\"']|\A)(?!git@)[\w.+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+\Z", re.ASCII),
-    "input": re.compile(_TAKES.lower() + r"[^\n]*\Z", re.ASCII),
+    "input": re.compile(
+        _TAKES.lower()
+        + r"[^\n]*\Z|(?:\b|(?<=\\[nrt]))read [^\n<]*(?:pass|pw|secret|token|key)\w*[^\n\w<]*\Z",
+        re.ASCII,
+    ),
     "slash": re.compile(
-        r"(?:\b|(?<=\\[nrt]))(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi"
+        r"(?:\b|(?<=\\[nrt]))(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|cred(?:ential)?s?|wi-?fi"
         r"|(?:login|user|account)(?:name)?/pass\w{0,4})\b[^\n/]*\Z",
         re.ASCII,
     ),
     "second": re.compile(
         r"(?:pdo(?:->__construct)?|mysqli"
         r"|log_?[io]n|sign_?in|(?:connect|passw)\w{0,12}|auth\w{0,16}(?:=|: *)?"
-        r"|credentials?(?:\.\w{1,12})?|_pw_set|wifi\.begin)\Z",
+        r"|create_?(?:super)?user|_pw_set|wifi\.begin)\Z",
         re.ASCII,
     ),
 }
@@ -318,7 +477,7 @@ _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     (":543", re.compile(r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)")),
-    ("*", re.compile(r":(?:\*:){1,2}[^:\s]+:(?![^\s:\"'`]*:)(?P<secret>[^\s\"'`]+)")),
+    ("*", re.compile(r":(?:\*:){1,2}[^:\s*]+:(?![^\s:\"'`]*:)(?P<secret>[^\s\"'`]+)")),
     # options of Windows; log in as admin / …
     ("/", re.compile(rf"/(?<=\s/)(?:(?:rp |p[: ]){_VALUE}| `?(?P<slash>(?=\S*\d)[^\s`]{{6,64}}))")),
     # sudo -S <<< "…"
@@ -385,15 +544,19 @@ def command_spans(
                 is_place = head is None or head.search(low, max(0, at - 64), at)
                 if is_place and not is_placeholder(found[group]):
                     yield found.span(group)
-    needs = {"", *stems}
+    needs, places = {"", *stems}, dict[str, list[int]]()
     if signs:
         needs.update([sign for sign in _SIGNS if sign in low], "(" * has_call, [_NAME] if stems else ())
         needs.update(_OPTION.findall(low) if "-" in low else ())
     if "_" in low and _UNDERSCORE.search(low):
         needs.add("_")
     for word, pattern in _rows_of(frozenset(parts), frozenset(needs)):
-        # A word that most texts have says what follows where it counts.
-        for at in map(re.Match.start, re.finditer(word, low)) if "(?" in word else places_of(low, word):
+        if word not in places:  # a word that most texts have says what follows where it counts
+            is_pattern = "(?" in word
+            places[word] = [
+                *(map(re.Match.start, re.finditer(word, low)) if is_pattern else places_of(low, word))
+            ]
+        for at in places[word]:
             if match := _compiled(pattern).match(text, at):
                 groups = match.groupdict()
                 name, group = groups.get("name"), "random" if groups.get("random") else "secret"
@@ -435,11 +598,16 @@ def flag_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 _SCHEME = (
-    r"{0}(?:(?<=\b{0})|(?<=\\[nrt]{0})|(?<=\\u[0-9a-f]{{4}}{0}))"
+    r"{0}(?:(?<=\b{0})|(?<=\\[nrt]{0})|(?<=\\u[0-9a-f]{{4}}{0}))[,:]?"
     rf"(?:{SPACE.replace('{', '{{').replace('}', '}}')}|%20|\\u0020)+"
 )
 """The word stands first: in a text of small letters it is found quickly."""
-_BEARER = re.compile(_SCHEME.format("bearer") + r"(?P<secret>(?:[a-z0-9._~+/=:-]|\\/){8,})", re.ASCII)
+_BEARER = re.compile(
+    _SCHEME.format("bearer")
+    + rf"(?:\$?\{{{QUOTE}|{QUOTE}{SPACE}{{0,4}}[+.]{SPACE}{{0,4}}{QUOTE})?"
+    + r"(?P<secret>(?:[a-z0-9._~+/=:-]|\\/){8,})",
+    re.ASCII,
+)
 _BASIC = re.compile(_SCHEME.format("basic") + r"(?P<secret>[a-z0-9+/]{8,}={0,2})", re.ASCII)
 
 
