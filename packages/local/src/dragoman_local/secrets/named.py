@@ -204,14 +204,13 @@ def readings(text: str) -> Iterator[str]:
     # Each pattern begins with its sign, so that places are found quickly.
     plain = _IN_ADDRESS.sub(_meant, text) if "%" in text else text
     plain = _IN_HTML.sub(_meant, plain) if "&" in text else plain
-    plain = _IN_CODE.sub(_meant, plain) if "\\u00" in text else plain
+    plain = _IN_CODE.sub(_meant, plain) if "\\" in text and "\\u00" in text else plain
     if plain != text:
         yield plain
 
 
 def _meant(sign: re.Match[str]) -> str:
-    plain = chr(int(sign[0][-2:], 16)) if sign[0][0] == "\\" else urllib.parse.unquote(html.unescape(sign[0]))
-    return plain.ljust(len(sign[0]))
+    return urllib.parse.unquote(html.unescape(re.sub(r"\\+u00", "%", sign[0]))).ljust(len(sign[0]))
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
@@ -354,9 +353,10 @@ def _line_value(text: str, at: int, hint: NamedHint) -> Iterator[tuple[int, int]
     """A name, a space and a value: all of a line, or within a sentence behind the name of a password."""
     is_line = _LINE_HEAD.search(text, max(0, hint.start - 64), hint.start)
     value = (_LINE_VALUE if is_line else _WORD_VALUE).match(text, at)
-    is_key = value is not None and len(value[1]) >= 24 and is_mixed(value[1])
     is_value = (
-        value and not _names_the_name(value[1], hint.name) and (is_line or is_key or is_password(hint.name))
+        value
+        and not _names_the_name(value[1], hint.name)
+        and (is_line or is_password(hint.name) or (len(value[1]) >= 24 and is_mixed(value[1])))
     )
     if value and is_value and looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
         yield value.span(1)

@@ -59,10 +59,16 @@ _LONG = r"(?P<random>(?-i:(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z]))[\w+/-]{32,128}={0,2
 _BELOW = rf"{SPACE}*(?:(?:\r|\\+r)?(?:\n|\\+n)){{1,2}}"
 _CODES = r"(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3}"
 _KEY_PART = rf"{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}"
+# Numbers of a private key, one behind the other.
 _KEY_PARTS = (
     rf"[\w+/=-]{{20,}}(?:{QUOTE},{BREAK}{{0,8}}{QUOTE}(?:d|p|q|dp|dq|qi){_KEY_PART}[\w+/=-]{{20,}}){{0,5}}"
 )
-"""Numbers of a private key, one behind the other."""
+
+_PROMPT = (  # what a shell of Python prints for a name
+    ">>> ",
+    rf">>> [\w.\[\]\"'\\]{{0,64}}(?:password|passwd|secret|token|api_?key)[\w\]\"']*{_BELOW}"
+    rf"{QUOTE}(?P<random>[^\"'`\n\\]+)",
+)
 
 
 _SEPARATOR = rf"(?:{SPACE}|{QUOTE}{SPACE}{{0,2}},?{SPACE}{{0,2}}(?:\w{{1,3}}=)?{QUOTE})"
@@ -129,6 +135,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-x": (("snmp", _option("(?-i:-X)", program=r"snmp\w*")),),
     "-w": (("ldap", _option("-w", gap="*")), ("generic-password", _option("-w", program="generic-password"))),
     "pass": (
+        _PROMPT,
         ("passwd", rf"passwd(?=[^\n]{{0,40}}<<<)[^\n]{{0,40}}<<<{SPACE}*{_LOGIN_PAIR}"),
         (
             "pass",
@@ -194,6 +201,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "token": (
+        _PROMPT,
         (
             "use ",
             rf"use (?:{QUOTE})?(?P<random>(?=[^\s\d]*\d)[\w./+-]{{16,}})(?:{QUOTE})? (?:as|for) "
@@ -202,6 +210,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "-": (("login ", rf"(?<=[a-z] )login {_RANDOM}"),),
     "secret": (
+        _PROMPT,
         ("secret", rf"secret{_ARGS}--(?:value|body|secret-string){SPACE}+{_VALUE}"),
         (
             "secrets/",
@@ -302,7 +311,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         *(
             (
-                word,
+                f"{word}(",
                 rf"{word}\([\w.&*>$-]{{1,64}}+\s*,\s*(?:{QUOTE}[^\"'`\\\n]{{1,64}}"
                 rf"{QUOTE}\s*,\s*)?{_TWO_WORDS}".replace("<secret>", "<random>"),
             )
@@ -358,19 +367,15 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             )
             for word in ("echo ", "printf ")
         ),
-        ("send ", rf"send (?:-- )?{QUOTE}(?P<random>[^\s\"'`\\]+)\\+r"),
         ("snmp-server community ", r"snmp-server community (?P<random>[^\s\"'`\\]+)"),
         (
             "enter ",
             rf"enter (?:{QUOTE})?[\w.@-]{{1,64}}(?:{QUOTE})? (?:and|/|with) (?:{QUOTE})(?P<random>"
             rf"[^\s\"'`\\]{{6,}}){QUOTE}",
         ),
-        *(
-            (
-                rf"{word}(?=(?:\t|\\+t)\d)",
-                rf"{word}(?:\t|\\+t)\d+(?:\t|\\+t)[\w.-]+(?:\t|\\+t)(?P<random>[^\s\"\\]{{16,}})",
-            )
-            for word in ("true", "false")  # cookies of a browser
+        (  # cookies of a browser
+            r"true(?=(?:\t|\\+t)\d)",
+            r"true(?:\t|\\+t)\d+(?:\t|\\+t)[\w.-]+(?:\t|\\+t)(?P<random>[^\s\"\\]{16,})",
         ),
         (
             "334 ugfz",
@@ -402,20 +407,13 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("-key ascii-text ", rf"-key ascii-text {QUOTE}(?P<secret>[^\"'`\\\n]+)"),
     ),
     "!": (("00d", r"(?-i:00D[A-Za-z0-9]{12,15}!A(?P<secret>[A-Za-z0-9._]{40,}))"),),
-    ">": (
-        (
-            ">>> ",
-            rf">>> [\w.\[\]\"'\\]{{0,64}}(?:password|passwd|secret|token|api_?key)[\w\]\"']*{_BELOW}"
-            rf"{QUOTE}(?P<random>[^\"'`\n\\]+)",
-        ),
-    ),
     "/": (
         ("hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
         ("net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\\"\0]{{6,99}})(?=[ \"\\\0]|\Z)"),
     ),
 }
 """By what a text must have, an option, a stem or a sign: a word with which a place begins, and the place."""
-_SIGNS = "|@{/=!>"
+_SIGNS = "|@{/=!"
 _UNDERSCORE = re.compile("_(?:user|sym_|string )")
 _CALLED = re.compile(r"\((?<=[a1!]\()")
 
@@ -525,10 +523,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @functools.lru_cache(1024)
-def _rows_of(parts: frozenset[str], needs: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """Return the places that a text with these parts and signs may have."""
-    known = ("", *(parts & _ROWS.keys()))
-    return tuple({row: None for part in known for need, row in _ROWS[part] if need in needs})
+def _rows_of(parts: frozenset[str], needs: frozenset[str]) -> dict[str, dict[str, None]]:
+    """Return the places that a text with these parts and signs may have, by their words."""
+    rows: dict[str, dict[str, None]] = {}
+    for part in ("", *(parts & _ROWS.keys())):
+        for need, (word, pattern) in _ROWS[part]:
+            if need in needs:
+                rows.setdefault(word, {})[pattern] = None
+    return rows
 
 
 def command_spans(
@@ -544,20 +546,16 @@ def command_spans(
                 is_place = head is None or head.search(low, max(0, at - 64), at)
                 if is_place and not is_placeholder(found[group]):
                     yield found.span(group)
-    needs, places = {"", *stems}, dict[str, list[int]]()
+    needs = {"", *stems}
     if signs:
         needs.update([sign for sign in _SIGNS if sign in low], "(" * has_call, [_NAME] if stems else ())
         needs.update(_OPTION.findall(low) if "-" in low else ())
     if "_" in low and _UNDERSCORE.search(low):
         needs.add("_")
-    for word, pattern in _rows_of(frozenset(parts), frozenset(needs)):
-        if word not in places:  # a word that most texts have says what follows where it counts
-            is_pattern = "(?" in word
-            places[word] = [
-                *(map(re.Match.start, re.finditer(word, low)) if is_pattern else places_of(low, word))
-            ]
-        for at in places[word]:
-            if match := _compiled(pattern).match(text, at):
+    for word, patterns in _rows_of(frozenset(parts), frozenset(needs)).items():
+        # A word that most texts have says what follows where it counts.
+        for at in map(re.Match.start, re.finditer(word, low)) if "(?" in word else places_of(low, word):
+            for match in filter(None, (_compiled(pattern).match(text, at) for pattern in patterns)):
                 groups = match.groupdict()
                 name, group = groups.get("name"), "random" if groups.get("random") else "secret"
                 is_secret = group == "secret" or looks_secret(match[group], Doubt.RANDOM, is_quoted=True)
