@@ -26,7 +26,7 @@ _BETWEEN = b'\0\n"'
 TOGETHER = 64
 """The most frames to search together if they have several shapes: one odd frame costs few others."""
 
-TOGETHER_BYTES = 256 * 1024
+TOGETHER_BYTES = 64 * 1024
 """About how many bytes of frames to search at once: a search holds their texts once more."""
 
 _NAME = re.compile(rb'"(?<!\\")\s*:')
