@@ -266,6 +266,9 @@ def test_a_word_about_a_password_stays(text: str) -> None:
 
 
 STAYS = [
+    "Commands: `curl -u`, `mysql -p`, `sshpass -p`, `docker login -p`, options with a name",
+    "*Pair a Phone* passes the token to `dragoman hub pair` in the environment",
+    "four characters are a token. `split=1` sends them apart",
     'secret = "httpsProxyHandler"',
     "token: MyHttpsTokenHandlerFactory",
     "password xxx for the example",

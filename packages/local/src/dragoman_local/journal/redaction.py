@@ -54,12 +54,13 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
         return [how(frame) for frame in frames]
     if len(frames) < FEW:
         return _redact_few(frames)
-    shape, step = (
-        _common_shape(frames),
-        max(FEW, TOGETHER_BYTES * len(frames) // (sum(map(len, frames)) or 1)),
-    )
-    pieces = (frames[first : first + step] for first in range(0, len(frames), step))
-    return [frame for piece in pieces for frame in _redact_block(piece, shape)]
+    shape = _common_shape(frames)
+    step = max(FEW, TOGETHER_BYTES * len(frames) // (sum(map(len, frames)) or 1))
+    return [
+        frame
+        for first in range(0, len(frames), step)
+        for frame in _redact_block(frames[first : first + step], shape)
+    ]
 
 
 @lru_cache(MOST_HEADS)
@@ -102,16 +103,21 @@ def _redact_few(frames: Sequence[bytes]) -> Sequence[bytes]:
         is_text = is_known and not has_quote(text) and _is_plain_tail(quote + tail)
         # Nothing but the text may hold a secret.
         (texts if is_text else groups[is_known])[number] = text if is_text else part
-    suspects = {[*parts][place] for parts in groups if parts for place in suspect_numbers([*parts.values()])}
-    suspects |= {[*texts][place] for place in secret_numbers([*texts.values()])} if texts else set()
+    suspects = {
+        *([*parts][place] for parts in groups if parts for place in suspect_numbers([*parts.values()])),
+        *([*texts][place] for place in (secret_numbers([*texts.values()]) if texts else ())),
+    }
     return [redact_suspect(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
 def _redact_block(frames: Sequence[bytes], shape: FrameShape) -> Sequence[bytes]:
     texts = shape.texts(frames) if is_plain_shape(shape) else None
     if texts is None and len(frames) > TOGETHER:
-        pieces = (frames[first : first + TOGETHER] for first in range(0, len(frames), TOGETHER))
-        return [frame for piece in pieces for frame in _redact_block(piece, shape)]
+        return [
+            frame
+            for first in range(0, len(frames), TOGETHER)
+            for frame in _redact_block(frames[first : first + TOGETHER], shape)
+        ]
     if texts is None:
         suspects = suspect_numbers(list(map(bytes.removeprefix, frames, repeat(shape.head))))
     else:

@@ -118,7 +118,6 @@ _WITH_PASSWORDS = re.compile("user|account|login|credential|member|customer|secr
 _CHOSEN = re.compile(
     r"(?=[^a-z]*[a-z])(?=\D*\d)(?=[^A-Z!#$%^&*?+=~]*[A-Z!#$%^&*?+=~])[^\s@:/\\]{8,200}", re.ASCII
 )
-
 """A password or a key without a name: letters, digits, and capitals or signs."""
 
 

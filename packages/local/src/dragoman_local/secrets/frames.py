@@ -15,6 +15,7 @@ import msgspec
 
 from dragoman_local.secrets.names import REDACTED, is_telling
 from dragoman_local.secrets.search import hint_places, redact
+from dragoman_local.secrets.words import places_of
 
 PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
 """Names of lists or tables whose values are never stored, under any name."""
@@ -38,8 +39,8 @@ def frame_hint_places(frames: bytes) -> Iterator[int]:
     They are read as Latin-1: all signs of a secret are ASCII.
     """
     low = frames.lower()
-    for end in _PAIR_ENDS if has_quote(low, len(b'\0\n"')) else ():
-        yield from (match.end() - 1 for match in re.finditer(end, low) if end in low)
+    ends = _PAIR_ENDS if has_quote(low, len(b'\0\n"')) else ()
+    yield from (at + len(end) - 1 for end in ends for at in places_of(low, end))
     if b"authenticate" in frames:
         yield from (match.start() for match in re.finditer(b'"data"', frames))
     yield from hint_places(frames.decode("latin-1"), low)

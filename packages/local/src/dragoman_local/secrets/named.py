@@ -133,8 +133,8 @@ def name_start(low: str, at: int) -> int:
 
 def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
     before = text[start - 1 : start]
-    if match["tag"] is not None and before not in ("<", ":", ">", ";", '"'):
-        return False
+    if name.endswith(".") or (match["tag"] is not None and before not in ("<", ":", ">", ";", '"')):
+        return False  # the end of a sentence, or no tag
     has_sign = any(match[kind] is not None for kind in ("sign", "tag", "said", "pair")) or (
         match["beside"] is not None and name == "PSK"
     )
@@ -325,7 +325,9 @@ def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, is_last: bool) -> D
     is_setting = (
         sign[:1] in ("=", '"', "'", "\\") or head == "$env:" or (kind == "comma" and len(value) >= 32)
     )
-    may_be_phrase = (sign or kind in ("said", "beside")) and not ("==" in sign or "!=" in sign)
+    may_be_phrase = (sign or kind == "beside" or (kind == "said" and is_password(name))) and not (
+        "==" in sign or "!=" in sign
+    )
     if (
         (is_setting and name.isupper())
         or (is_data and "phrase" in name.lower())

@@ -71,7 +71,8 @@ _PROMPT = (  # what a shell of Python prints for a name
 )
 
 
-_SEPARATOR = rf"(?:{SPACE}|{QUOTE}{SPACE}{{0,2}},?{SPACE}{{0,2}}(?:\w{{1,3}}=)?{QUOTE})"
+# Not the quotes of Markdown, in which options are listed, too.
+_SEPARATOR = rf"(?:{SPACE}|\\*[\"']{SPACE}{{0,2}},?{SPACE}{{0,2}}(?:\w{{1,3}}=)?\\*[\"'])"
 
 
 def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str = _VALUE) -> str:

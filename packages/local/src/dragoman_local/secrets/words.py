@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import AnyStr
 
 _LETTERS = bytes(
     code + 32 if 65 <= code <= 90 else code if 97 <= code <= 122 or code > 127 else 32 for code in range(256)
@@ -17,7 +18,7 @@ LONGEST_WORD = 32
 _NONE: frozenset[str] = frozenset()
 
 
-def places_of(text: str, word: str) -> Iterator[int]:
+def places_of(text: AnyStr, word: AnyStr) -> Iterator[int]:
     """Return where the word stands. For one word this is quicker than a pattern."""
     at = text.find(word)
     while at >= 0:
